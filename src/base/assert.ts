@@ -10,7 +10,7 @@ export function assert(condition: unknown, invariant: string): asserts condition
   if (!condition) throw new Bug(`invariant broken: ${invariant}`);
 }
 
-/** For the `default` of a switch over a closed union: a new member fails to compile here. */
+/** Marks the `default` of a switch over a closed union: a new member fails to compile here. */
 export function unreachable(value: never, what: string): never {
   throw new Bug(`invariant broken: ${what} is one of the known kinds, got ${JSON.stringify(value)}`);
 }

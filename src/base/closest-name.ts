@@ -1,4 +1,4 @@
-/** Comparing two names takes the product of their lengths, and names come over the wire. */
+/** Maximum length of compared names: a comparison takes the product of their lengths, and names come over the wire. */
 const lengthMax = 64;
 
 /** The known name that was most likely meant: at most two letters off, and never all of them. None for long names. */

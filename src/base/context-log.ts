@@ -19,7 +19,7 @@ export interface ContextLog {
 
 export type LogLevel = keyof ContextLog;
 
-/** Brings every form of a call into fields and a message. */
+/** Creates a context log that reduces every form of a call to fields and a message. */
 export function contextLog(write: (level: LogLevel, fields: LogFields, message: string) => void): ContextLog {
   const method =
     (level: LogLevel): LogMethod =>
@@ -30,7 +30,7 @@ export function contextLog(write: (level: LogLevel, fields: LogFields, message: 
   return { debug: method("debug"), info: method("info"), warn: method("warn"), error: method("error") };
 }
 
-/** The same for a logger that exists already. */
+/** Creates a context log that writes to a logger. */
 export function contextLogOf(logger: Logger): ContextLog {
   return contextLog((level, fields, message) => logger[level](fields, message));
 }

@@ -1,4 +1,4 @@
-/** A binary heap: whoever goes before all others comes out first. */
+/** A binary heap: the item that goes before all others comes out first. */
 export class Heap<T> {
   #items: T[] = [];
   readonly #goesBefore: (a: T, b: T) => boolean;

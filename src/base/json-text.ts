@@ -1,7 +1,7 @@
 import { EngineError } from "./error.ts";
 import { depthMax } from "./json-depth.ts";
 
-/** Nested more deeply, a value is looked at more closely: it may hold itself. */
+/** Depth up to which a value is taken as plain; a deeper one is checked for cycles. */
 const plainDepthMax = 100;
 
 /**
@@ -19,7 +19,7 @@ export function toJsonText(value: unknown, what: string): string | undefined {
   }
 }
 
-/** A copy as JSON would bring it back: nothing shared with the original. */
+/** Returns a copy as JSON would restore it, which shares nothing with the original. */
 export function copyAsJson(value: unknown, what: string): unknown {
   const text = toJsonText(value, what);
   return text === undefined ? undefined : JSON.parse(text);
@@ -115,7 +115,7 @@ function hasToJson(value: unknown): value is { toJSON(key: string): unknown } {
   return typeof value === "object" && value !== null && "toJSON" in value && typeof value.toJSON === "function";
 }
 
-/** Loss of the value itself in JSON, with @ in place of where it is; undefined if nothing is. */
+/** Describes why JSON would lose the value itself, with @ for its place; undefined if nothing is lost. */
 function lossOf(value: unknown): string | undefined {
   switch (typeof value) {
     case "bigint":

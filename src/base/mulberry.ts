@@ -14,7 +14,7 @@ export class Mulberry {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  /** Random text of so many hex digits. */
+  /** Returns random text of that many hex digits. */
   hex(digits: number): string {
     return Math.floor(this.next() * 16 ** digits)
       .toString(16)

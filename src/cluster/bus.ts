@@ -15,5 +15,5 @@ export interface BusConnection {
   close(): void;
 }
 
-/** Longer texts take the way through the store. */
+/** Maximum length of a text on the bus; longer ones go through the store. */
 export const busTextLengthMax = 256 * 1024;

@@ -12,7 +12,7 @@ const turnMs = 10_000;
 export interface DomainAllocatorOptions {
   readonly domain: string;
   readonly size: number;
-  /** The one under which this member owns the domain's shard. */
+  /** The epoch under which this member owns the domain's shard. */
   readonly epoch: number;
   readonly clock: Clock;
   /**
@@ -205,7 +205,7 @@ export class DomainAllocator {
     return allotted;
   }
 
-  /** All that the others leave. If everything fits, that is no less than what the member has (I2, I6). */
+  /** Returns the slots that the others leave. If everything fits, that is no less than what the member has (I2, I6). */
   #roomFor(seat: Seat): number {
     const usedByOthers = this.#usedSlots() + this.#keptSlots() - usedBy(seat);
     return Math.max(0, this.#size - usedByOthers);
@@ -252,8 +252,8 @@ interface Shares {
 }
 
 /**
- * To each member all it can use, if that is possible. If not, all get the same, or what they can use if that is less;
- * and what cannot be divided goes round among those who can use it.
+ * Divides the slots: each member gets all it can use, if that is possible. Otherwise all get the same, or what they can
+ * use if that is less; and slots that cannot be divided rotate among the members that can use them.
  */
 function shareOut(slots: number, seats: readonly Seat[], now: number): Shares {
   const wishes = seats.map((seat) => wishOf(seat, now));
@@ -263,7 +263,7 @@ function shareOut(slots: number, seats: readonly Seat[], now: number): Shares {
   return { first, of: (seat) => Math.min(wishOf(seat, now), first.has(seat) ? level + 1 : level) };
 }
 
-/** The highest level to which all wishes can be met out of so many slots, and what is then left. */
+/** Returns the highest level to which all wishes can be met out of so many slots, and the slots that are left. */
 function fill(slots: number, wishes: number[]): { level: number; rest: number } {
   let left = slots;
   let open = wishes.length;

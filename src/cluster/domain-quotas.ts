@@ -41,8 +41,8 @@ export interface DomainQuotasOptions {
 
 /**
  * This member's slots of the domains that all members share. For each domain it reports to the domain's allocator what
- * it has and needs, and does what the answer says. It falls silent when it has and needs nothing, until the shard has a
- * new owner, whose allocator waits to hear from everybody.
+ * it has and needs, and does what the answer says. It sends no reports while it has and needs nothing, until the shard
+ * has a new owner, whose allocator waits for reports of all members.
  *
  * What the allocator's promise (domain-allocator.ts, I1 to I6) needs from here:
  *
@@ -217,7 +217,7 @@ export class DomainQuotas {
     if (grant.epoch !== report.epoch) return this.#lookSoon(share);
     share.answered = { epoch: grant.epoch, wasIdle: demand + report.quota === 0 };
     share.tellCounted(report.sequence);
-    // Others wait for slots that were taken back, until a report says so.
+    // Other members wait for slots that were taken back, until a report shows that they are free.
     const wasLowered = grant.quota < report.quota;
     const isAskedFor = (share.isWanted && !share.isPatient) || share.uncounted.length > 0;
     if (wasLowered || isAskedFor) this.#lookSoon(share);
@@ -254,7 +254,9 @@ export class DomainQuotas {
     return Math.max(share.epoch, this.#options.seenEpoch(share.domain));
   }
 
-  /** The id to report under; undefined between two of them. What was held under another one is no longer counted. */
+  /**
+   * Returns the id to report under; undefined between two ids. Slots held under an earlier id are no longer counted.
+   */
   #life(): string | undefined {
     const id = this.#options.member();
     if (id === this.#goneId) return undefined;
@@ -268,16 +270,21 @@ export class DomainQuotas {
 class DomainShare {
   readonly domain: string;
   quota = 0;
-  /** The newest one that a report has named or a taken grant came from. */
+  /** The newest epoch that a report has named or a taken grant came from. */
   epoch = 0;
   underWay: SlotReport | undefined;
-  /** If the newest report was: by whom, and whether it said that nothing is held or needed. */
+  /**
+   * The answer to the newest report, if there is one: the allocator's epoch, and whether the report said that nothing
+   * is held or needed.
+   */
   answered: { readonly epoch: number; readonly wasIdle: boolean } | undefined;
   /** True if attempts have been waiting for a slot since the last report. */
   isWanted = false;
-  /** Asking before the next interval is of no use: the allocator knows what is lacking, or does not answer. */
+  /**
+   * True if a report before the next interval is of no use: the allocator knows what is lacking, or does not answer.
+   */
   isPatient = false;
-  /** The last report was not answered. */
+  /** True if the last report was not answered. */
   isUnheard = false;
   neededAt: number;
   /** Attempts that left with their worker, and until when they may run without being counted elsewhere. */

@@ -49,7 +49,7 @@ interface WatchedMember {
 export class FailureDetector {
   readonly #timings: DetectorTimings;
   readonly #others = new Map<string, WatchedMember>();
-  /** When the last view was asked for; undefined before the first. */
+  /** Time at which the last view was requested; undefined before the first. */
   #asked: Moment | undefined;
 
   constructor(timings: DetectorTimings) {

@@ -116,7 +116,7 @@ export class MailboxPoller {
     this.#catchUp();
   }
 
-  /** After a full page the next one is read as soon as half a page is dealt with. */
+  /** Reads the next page after a full one, as soon as half a page is handled. */
   #catchUp(): void {
     if (this.#isStopped || this.#isRound || !this.#hasMore || this.#openedNow > pageSize / 2) return;
     this.#hasMore = false;

@@ -11,7 +11,7 @@ import { type AboutMember, logMemberEvent, type MemberEvent } from "./member-eve
 import { stampOf, withoutStamp, withStamp } from "./stamped-address.ts";
 import { memberLeaseMs } from "./timings.ts";
 
-/** After an error of the store the heartbeat is retried sooner than the next one is due: after this part of `beatMs`. */
+/** Part of `beatMs` after which a heartbeat is retried after an error of the store. */
 const retryShare = 1 / 4;
 
 export interface MembershipOptions {
@@ -35,8 +35,9 @@ export interface MembershipOptions {
   /** Called when the lease is valid again and nobody has taken over. Always after `onLapsed`. */
   readonly onRegained: () => void;
   /**
-   * Called when the others have removed this member and taken over its shards: everything it owned must be dropped. When
-   * the promise resolves, this member joins again under a new id. Must not fail: half dropped, the member could not go on.
+   * Called when the others have removed this member and taken over its shards: everything it owned must be dropped.
+   * When the promise resolves, this member joins again under a new id. Must not fail: a member that has dropped only a
+   * part could not continue.
    */
   readonly onGone: () => Promise<void>;
 }
@@ -368,7 +369,7 @@ export class Membership {
 }
 
 interface Renewal {
-  /** Taken before it was sent. */
+  /** The moment before the renewal was sent. */
   readonly sent: Moment;
   readonly view: ClusterView;
   /** Members whose process has ended. */

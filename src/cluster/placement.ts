@@ -2,8 +2,9 @@ const fnvOffset = 0x811c9dc5;
 const fnvPrime = 0x01000193;
 
 /**
- * Whom a shard belongs to: the member with the highest weight for it. A member that leaves takes no other's shards along,
- * and one that joins takes only those that become its own. Undefined if there are no members.
+ * Returns the member that a shard belongs to: the one with the highest weight for it (rendezvous hashing). When a
+ * member leaves, only its own shards move; when one joins, it takes only those that become its own. Undefined if there
+ * are no members.
  */
 export function ownerOf(shard: number, members: Iterable<string>): string | undefined {
   let owner: string | undefined;

@@ -10,14 +10,14 @@ const opensAtOnceDefault = 8;
 /** Backoff after an operation that failed. */
 const pauseMs = 1000;
 
-/** Carries out what the keeper decides. Is never asked for two things at once about one shard. */
+/** Carries out the keeper's decisions. At most one operation per shard is requested at a time. */
 export interface ShardHost {
   /**
    * Claims the shard and takes up its work; "taken" if another member has it. What it brings after `dropAll` belongs to
    * a life that is over: whoever dropped everything drops that too.
    */
   open(shard: number): Promise<"open" | "taken">;
-  /** Lays its work down and gives it up. If that fails, the shard is still owned. */
+  /** Stops the work of the shard and releases it. If that fails, the shard is still owned. */
   release(shard: number): Promise<void>;
 }
 
@@ -138,7 +138,7 @@ export class ShardKeeper {
     this.#isLeaving = true;
     this.#waiting.clear();
     for (const shard of this.#owned) if (!this.#operations.has(shard)) this.#begin(shard, "release");
-    // The end of an open is the beginning of a release.
+    // Waits for opens under way too: each is followed by a release.
     await this.settled();
   }
 

@@ -2,13 +2,16 @@
 export interface SlotReport {
   readonly domain: string;
   readonly member: string;
-  /** Larger than in every earlier report of this member on the domain. It takes no answer to an earlier one any more. */
+  /**
+   * Larger than in every earlier report of this member on the domain. The member takes no answer to an earlier report
+   * any more.
+   */
   readonly sequence: number;
   /** The newest epoch of the domain's shard that the member knows. It takes no grant of an earlier one any more. */
   readonly epoch: number;
   /** The quota in force: the member starts an attempt only while fewer run. */
   readonly quota: number;
-  /** May be more than the quota, after that was lowered. */
+  /** Number of running attempts; may exceed the quota after that was lowered. */
   readonly running: number;
   /** Attempts that lack nothing but a slot. */
   readonly waiting: number;

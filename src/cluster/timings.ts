@@ -1,21 +1,21 @@
 /** Intervals and timeouts among members. */
 export interface ClusterTimings {
-  /** A member gives a sign of life this often. */
+  /** Interval of a member's heartbeats. */
   readonly beatMs: number;
-  /** Silent for this long, a member is suspected. */
+  /** Time without a new heartbeat after which a member is suspected. */
   readonly suspectMs: number;
-  /** Silent for this long after that, it is lost, and its shards are taken over. */
+  /** Time after the suspicion after which a member is lost, and its shards are taken over. */
   readonly lostMs: number;
   /** Interval at which a member polls its mailboxes in the store. With a bus that is only the safety net. */
   readonly pollMs: number;
   readonly pollWithoutBusMs: number;
-  /** A call that nobody has answered for this long is given up; whether it was carried out is then unknown. */
+  /** Time after which an unanswered call is given up; whether it was carried out is then unknown. */
   readonly callMs: number;
   /** Interval at which a worker reports the attempts that it runs. */
   readonly workerBeatMs: number;
   /** Time without a report after which an attempt counts as lost. */
   readonly workerLostMs: number;
-  /** Members report their use of shared domains this often. */
+  /** Interval at which members report their use of shared domains. */
   readonly rebalanceMs: number;
 }
 

@@ -5,7 +5,7 @@ import type { Arrival } from "./arrival.ts";
 export class ArrivalBuffer {
   #held: Arrival[] | undefined;
   #isPaused = false;
-  /** An instance above its workflow's maximum exists before its code begins. */
+  /** False while an instance above its workflow's maximum exists and its code has not begun. */
   #hasStarted = false;
   /** Events and updates that pass to the next generation, once the code has continued as new. */
   #keptEvents: KeptEvent[] | undefined;

@@ -94,7 +94,7 @@ export class CodeRun {
   #patches: Map<string, boolean> | undefined;
   #steps: Step[] | undefined;
   #listener: RunListener | undefined;
-  /** Draining: the code has reacted, and the listener was not told yet. */
+  /** `draining`: the code has reacted, and the listener was not notified yet. */
   #phase: "idle" | "reacting" | "draining" = "idle";
   /** The number of the reaction in the event loop's watch. */
   #loopWork = 0;

@@ -73,7 +73,7 @@ function allFailed(errors: readonly unknown[]): AggregateError {
   return new AggregateError(errors, "All promises were rejected");
 }
 
-/** Settles as it does, without being its consumer. */
+/** Returns a promise that settles in the same way, without counting as a consumer. */
 function plain<T>(value: T): Promise<Awaited<T>> {
   if (!(value instanceof ContextPromise)) return Promise.resolve(value);
   return Promise.prototype.then.call(value) as Promise<Awaited<T>>;
@@ -87,7 +87,7 @@ function interestIn(value: unknown): Interest | undefined {
   return value instanceof ContextPromise ? value.interest : undefined;
 }
 
-/** Code that has stopped looking at a promise must not end the process when it fails. */
+/** Marks a promise as handled: code that does not await it any more must not end the process when it fails. */
 export function handled<T>(promise: Promise<T>): Promise<T> {
   void Promise.prototype.then.call(promise, undefined, () => undefined);
   return promise;

@@ -1,23 +1,26 @@
 import type { Clock } from "../base/clock.ts";
 
 /**
- * Is notified how far the event loop has come with the reactions of promises that are settled by now. It must not
- * throw.
+ * A listener that is notified how far the event loop has come with the reactions of promises that are settled by now.
+ * It must not throw.
  */
 export interface IdleListener {
-  /** All microtasks have run, and nothing else: timers, I/O, `setImmediate` and `process.nextTick` come after it. */
+  /**
+   * Called when all microtasks have run, and nothing else: timers, I/O, `setImmediate` and `process.nextTick` come
+   * after it.
+   */
   onMicrotasksRun(): void;
-  /** The event loop has had a turn since. */
+  /** Called when the event loop has had a turn since. */
   onIdle(): void;
 }
 
 /**
- * Tells when everything has happened that promises settled by now lead to. Only then is it sure what the code of a
- * workflow did about an arrival. Those who ask at the same time share one turn of the event loop.
+ * Notifies listeners when all reactions of promises that are settled by now have run. Only then is it certain how the
+ * code of a workflow reacted to an arrival. Listeners that wait at the same time share one turn of the event loop.
  *
- * What has to be told apart is over before that turn: a timer or an answer from the network that comes in the same turn
- * was not led to by those promises. So the end of the microtasks is told as well, with a tick that is requested from one
- * of them: Node runs it when no microtask is left, and before anything else.
+ * The reactions are over before that turn; a timer or an answer from the network that comes within it is not one of
+ * them. So listeners are also notified of the end of the microtasks, with a tick that is requested from one of them:
+ * Node runs it when no microtask is left, and before anything else.
  */
 export class Drain {
   readonly #clock: Clock;

@@ -10,7 +10,9 @@ export interface EventTimeout {
   readonly dueAt: number;
 }
 
-/** Code that waits for an event. Given up, it leaves the event to others, also one that it has been given already. */
+/**
+ * A wait of the code for an event. A canceled wait leaves the event to others, even one that it has received already.
+ */
 export class EventWait extends Interest {
   readonly #run: CodeRun;
   readonly #name: string;

@@ -1,11 +1,11 @@
 const none: readonly never[] = [];
 
 /**
- * Consumers that still want what a promise of the context is to give: whoever awaits it, whatever is derived from it, a
- * race that it runs in. What nobody wants any more is given up, and so is, in turn, what it was made of.
+ * Counts the consumers of a promise of the context: awaits, derived promises, and races that it runs in. A promise
+ * without consumers is given up, and so are, in turn, the promises that it was made of.
  *
- * - I1 A consumer counts from the moment it is added until it is removed; one that is never removed wants it for good.
- * - I2 What was given up is taken up again with its next consumer.
+ * - I1 A consumer counts from the moment it is added until it is removed; one that is never removed counts for good.
+ * - I2 A promise that was given up is taken up again with its next consumer.
  */
 export class Interest {
   #consumers = 0;
@@ -30,7 +30,10 @@ export class Interest {
     this.giveUp();
   }
 
-  /** A race is decided: of what ran in it, only the winner is still wanted, for as long as the race itself is. */
+  /**
+   * Called when a race is decided: it stays a consumer of the winner, as long as it has consumers itself, and of no
+   * loser.
+   */
   decide(winner: Interest | undefined): void {
     const sources = this.#sources;
     this.#sources = winner === undefined ? none : [winner];

@@ -1,6 +1,6 @@
 import type { Failure } from "../kernel/failure.ts";
 
-/** A step did not give what the code asked for. `failure.type` says what kind of failure it was. */
+/** Thrown into the code when a step fails. `failure.type` names the kind of failure. */
 export class StepFailed extends Error {
   override readonly name = "StepFailed";
   readonly failure: Failure;
@@ -11,7 +11,7 @@ export class StepFailed extends Error {
   }
 }
 
-/** The instance was asked to end: what the code waited for will not come. */
+/** Thrown into the code when the instance is canceled: what the code waited for will not come. */
 export class WorkflowCanceled extends Error {
   override readonly name = "WorkflowCanceled";
   readonly code = "WORKFLOW_CANCELED";

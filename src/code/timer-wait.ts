@@ -2,7 +2,10 @@ import type { CodeRun } from "./code-run.ts";
 import { Interest } from "./interest.ts";
 import type { Wait } from "./waiting.ts";
 
-/** Code that sleeps. Given up, the timer is canceled; taken up again, it is due when it was. */
+/**
+ * A sleep of the code. Its timer is canceled when the wait is given up; when it is awaited again, the due time is the
+ * same.
+ */
 export class TimerWait extends Interest {
   readonly #run: CodeRun;
   readonly #dueAt: number;

@@ -2,7 +2,7 @@ import { messageOf } from "../base/error.ts";
 
 type Handler = () => unknown;
 
-/** Compensation handlers, run if a stretch of code does not get to its end: the last one first. */
+/** Compensation handlers of a stretch of code, run if it does not get to its end: the last one first. */
 export class UndoScope {
   #handlers: Handler[] | undefined;
 
@@ -28,7 +28,7 @@ export class UndoScope {
   }
 }
 
-/** Error the code failed with, and what could not be undone after that. */
+/** The error with which the code failed, and the undo handlers that failed after that. */
 export class UndoFailed extends Error {
   override readonly name = "UndoFailed";
 

@@ -8,13 +8,16 @@ let listening = 0;
 let reportFatalError: ((error: unknown) => void) | undefined;
 
 /**
- * Promises in the code of workflows that fail while nobody waits for them. Code that starts two things and awaits them one
- * after the other may come to the second one days later, so it is no reason to end the process, which is what Node does.
+ * Handles promises in the code of workflows that are rejected while nothing awaits them. Code that starts two things
+ * and awaits them one after the other may come to the second one days later, so such a rejection must not end the
+ * process, which is what Node does.
  */
 export class UnhandledRejections {
   readonly #logger: Logger;
   readonly #onFatalError: (error: unknown) => void;
-  /** Entered once: every call that goes in by `run` would copy all that the process keeps in such storages. */
+  /**
+   * The async context of this object, entered once: each further `run` would copy all async storages of the process.
+   */
   readonly #surroundings = current.run(this, () => AsyncLocalStorage.snapshot());
   #isListening = false;
 

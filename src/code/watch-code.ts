@@ -3,7 +3,8 @@ import type { Logger } from "../base/logger.ts";
 import { type UnsteadyCall, watchGlobals } from "./watch-globals.ts";
 import { placeOfCaller, shownPlace } from "./watch-place.ts";
 
-// Watched globals belong to the process, so this is its own too: whose code runs, how many watch, and how to stop it.
+// Process-wide, as the watched globals are: the code that runs, the number of watches, and the function that stops
+// watching.
 const current = new AsyncLocalStorage<Watched | undefined>();
 let watching = 0;
 let unwatchGlobals: (() => void) | undefined;
@@ -42,7 +43,7 @@ export class CodeWatch {
     });
   }
 
-  /** The last one to stop leaves the process as the first one found it. */
+  /** Stops watching. The last watch restores the globals. */
   stop(): void {
     if (!this.#isWatching) return;
     this.#isWatching = false;

@@ -9,7 +9,7 @@ import { ContextPromise } from "./context-promise.ts";
 export interface UnsteadyCall {
   /** The call as users write it. */
   readonly call: string;
-  /** Problem with the call; absent: it gives another answer each time it is asked. */
+  /** The problem with the call; absent: its result differs from call to call. */
   readonly problem?: string;
   /** Replacement for a workflow's code. */
   readonly instead: string;
@@ -18,7 +18,7 @@ export interface UnsteadyCall {
 interface Watched extends UnsteadyCall {
   readonly holder: object;
   readonly name: string;
-  /** Judges the arguments; absent: every call is wrong. */
+  /** Returns whether the call with these arguments is wrong; absent: every call is. */
   readonly isWrong?: (args: readonly unknown[]) => boolean;
 }
 
@@ -86,7 +86,10 @@ export function watchGlobals(onCall: (call: UnsteadyCall) => void): () => void {
   };
 }
 
-/** The function works, and looks, as before. What is constructed from something, such as a date, depends on nothing else. */
+/**
+ * Wraps a function without changing its behaviour or its properties. A construction with arguments, such as a date of a
+ * given time, is deterministic and not noted.
+ */
 function noting(original: Callable, note: (args: readonly unknown[]) => void): Callable {
   return new Proxy(original, {
     apply: (target, self, args) => {

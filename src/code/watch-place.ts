@@ -3,7 +3,7 @@ import { type CallSiteObject, getCallSites } from "node:util";
 
 const framesMax = 50;
 
-/** A line of somebody's code. */
+/** A line of code that made a call. */
 export interface CodePlace {
   readonly functionName: string;
   readonly file: string;
@@ -14,8 +14,8 @@ export interface CodePlace {
 const ours = import.meta.url.replace(/code\/watch-place\.[jt]s$/, "");
 
 /**
- * The user's line that called, directly or through a library. Undefined where no line did: a function was handed to
- * somebody who called it. `"engine"` where nobody called but ourselves, or the HTTP client of Node for itself.
+ * Returns the user's line that made the call, directly or through a library. Undefined if no line did: a function was
+ * passed to something that called it. `"engine"` if only the engine itself, or the HTTP client of Node, made the call.
  */
 export function placeOfCaller(): CodePlace | "engine" | undefined {
   const frames = getCallSites(framesMax, { sourceMap: false });
@@ -26,7 +26,7 @@ export function placeOfCaller(): CodePlace | "engine" | undefined {
     const isOfNobody = scripts.some((script) => script !== "" && !isWatch(script)) || frames.some(isOfHttpClient);
     return isOfNobody ? "engine" : undefined;
   }
-  // Names compiled code as it was written (source map), where the process can tell.
+  // Names the lines of the source instead of the compiled code (source maps), where the process has them.
   const written = process.sourceMapsEnabled ? getCallSites(framesMax, { sourceMap: true }) : frames;
   return placeOf(written[caller] as CallSiteObject);
 }

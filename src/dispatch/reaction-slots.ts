@@ -11,7 +11,7 @@ const recheckMs = 500;
 export const suspectLosses = 2;
 
 export interface ReactionSlot {
-  /** May be called again, to no effect. */
+  /** Frees the slot; idempotent. */
   leave(): void;
 }
 
@@ -40,9 +40,9 @@ export class ReactionSlots {
 
   constructor(parts: {
     clock: Clock;
-    /** An attempt is running that a reaction of an instance with so many losses must not run beside. */
+    /** True if an attempt runs beside which a reaction of an instance with that many losses must not run. */
     isBlocked: (losses: number) => boolean;
-    /** No recorded reaction is left, or the suspect has left. */
+    /** Called when no recorded reaction is left, or the suspect has left. */
     onFreed: () => void;
   }) {
     this.#clock = parts.clock;

@@ -12,9 +12,9 @@ export class SessionAttempt {
   grant: number | undefined;
   /** The grant message, kept for repetition until the worker has confirmed it. */
   message: Grant | undefined;
-  /** The worker has listed it in a heartbeat. */
+  /** True if the worker has listed it in a heartbeat. */
   isConfirmed: boolean;
-  /** The dispatcher of this member follows it. */
+  /** True if the dispatcher of this member follows it. */
   isFollowed: boolean;
   /** Announces it again; called with each heartbeat until it is adopted or declined. */
   announce: (() => void) | undefined;

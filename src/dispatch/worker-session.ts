@@ -93,13 +93,13 @@ export class WorkerSession implements ConnectedWorker {
   #jobs: ReadonlySet<string> = new Set();
   #slots = 0;
   #link: Link | undefined;
-  /** No hello has come over the link yet. */
+  /** True if no hello has come over the link yet. */
   #isNew = true;
   #sequence = 0;
   /** The sequence number of the first hello over this link. */
   #since = 0;
   #grants = 0;
-  /** The worker has refused a grant: it gets none until its next heartbeat. */
+  /** True if the worker has refused a grant: it gets none until its next heartbeat. */
   #isRefusing = false;
   #isDraining = false;
   #isOver = false;

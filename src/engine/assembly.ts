@@ -192,7 +192,7 @@ export class Assembly {
     });
   }
 
-  /** Both sides of calls to instances; a member of a cluster carries calls between them. */
+  /** Creates both sides of calls to instances; a member of a cluster carries calls between them. */
   #makeCalls(): CallClient {
     const { storage: store, clock, random } = this.options;
     const { member, region, registry, dispatcher, definitions } = this;

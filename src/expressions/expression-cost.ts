@@ -123,7 +123,7 @@ export class SizeLimits {
     return { nodes, isLinear };
   }
 
-  /** Says whether the node's work is linear. */
+  /** Returns whether the node's work is linear. */
   #guardNode(node: CelNode): boolean {
     if (node.op === "+") {
       const { evaluate } = node.meta;

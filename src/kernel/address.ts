@@ -29,8 +29,8 @@ export function attemptId(instance: InstanceAddress, task: number, attempt: numb
 }
 
 /**
- * The id of a child for which nobody has chosen one. Within a generation a task's name, or number, is its own and it
- * starts a child anew only if there is none, so no two children share an id.
+ * The id of a child for which none was chosen. A task's name, or number, is unique within a generation, and a task
+ * starts a new child only if it has none, so no two children share an id.
  */
 export function childIdOf({ id, generation }: InstanceAddress, task: string | number): string {
   return generation === 1 ? `${id}/${task}` : `${id}/${task}~${generation}`;

@@ -9,9 +9,9 @@ import type { EndStatus } from "./status.ts";
  */
 export type Command =
   | { readonly type: "RunTasks"; readonly tasks: readonly number[] }
-  /** Take them back unless they have started; answered by `AttemptsWithdrawn`. */
+  /** Withdraws attempts unless they have started; answered by `AttemptsWithdrawn`. */
   | { readonly type: "WithdrawTasks"; readonly attemptIds: readonly string[] }
-  /** Stop them, whatever they do; nothing is answered. */
+  /** Aborts attempts, whether or not they run; nothing is answered. */
   | { readonly type: "AbortTasks"; readonly attemptIds: readonly string[] }
   | { readonly type: "EvaluateDecision"; readonly task: number; readonly attempt: number }
   | StartChild
@@ -31,13 +31,16 @@ export interface StartChild {
   readonly type: "StartChild";
   readonly task: number;
   readonly childId: string;
-  /** Child workflow, if the parent is code: that may begin anew, without this task, before the command is run. */
+  /**
+   * The child's workflow, if the parent is code: a new generation, without this task, may begin before the command is
+   * run.
+   */
   readonly of?: { readonly workflow: string | undefined; readonly version: string | undefined };
-  /** Absent for one that outlives its parent in any case. */
+  /** Absent for a child that outlives its parent in any case. */
   readonly parent?: ParentAddress;
-  /** Input of a child of code; a DAG gives its context. */
+  /** Input of a child of code; a DAG passes its context. */
   readonly input?: Payload;
-  /** The id is the code's own choice: somebody else may have it. */
+  /** True if the code chose the id: another instance may have it. */
   readonly isGivenId?: true;
 }
 

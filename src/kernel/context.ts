@@ -10,7 +10,7 @@ export class Context {
   static readonly empty = new Context(new Map(), 2);
 
   readonly entries: ReadonlyMap<string, Payload>;
-  /** Exactly the UTF-8 size of the whole as one JSON object. */
+  /** The exact UTF-8 size of the whole context as one JSON object. */
   readonly bytes: number;
 
   private constructor(entries: ReadonlyMap<string, Payload>, bytes: number) {
@@ -22,7 +22,7 @@ export class Context {
     return Context.empty.patched(record);
   }
 
-  /** Top-level keys overwrite, null removes. */
+  /** Returns a patched context: top-level keys overwrite, null removes. */
   patched(patch: ContextPatch): Context {
     const keys = Object.keys(patch);
     if (keys.length === 0) return this;

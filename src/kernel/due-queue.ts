@@ -2,7 +2,7 @@ import { Heap } from "../base/heap.ts";
 
 /** Priority queue by due time, of numbers: tasks for their next attempt, timers of code. */
 export class DueQueue {
-  /** Made with the first of them: most instances have none. */
+  /** Created on first use: most instances have none. */
   #waits: { readonly heap: Heap<Wait>; readonly dueAt: Map<number, number> } | undefined;
   #arrivals = 0;
 
@@ -47,7 +47,7 @@ export class DueQueue {
     return due;
   }
 
-  /** Passes over those that were taken out meanwhile. */
+  /** Returns the first wait, and skips those that were removed meanwhile. */
   #first(): Wait | undefined {
     if (this.#waits === undefined) return undefined;
     const { heap, dueAt } = this.#waits;

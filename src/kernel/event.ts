@@ -60,21 +60,23 @@ export type CodeEvent =
    * until the event has arrived.
    */
   | { readonly type: "EventSent"; readonly to: string; readonly name: string; readonly data?: string }
-  /** Another instance was asked to end. */
+  /** Another instance was asked to cancel. */
   | { readonly type: "CancelSent"; readonly to: string; readonly reason: string }
   /** A call into the code that is answered; the code's validator has accepted it. */
   | { readonly type: "UpdateRequested"; readonly update: string; readonly name: string; readonly data?: Payload }
   | UpdateAnswered
   /**
-   * The code is asked to end: it undoes what it has done and says itself when it is through. One that is held came while
-   * the code was not there, or undid a saga, which is not cut short. It takes effect with `CancelHeeded`, a step of the
-   * code when its sagas are through, or when it is requested again, not held, after absent code has seen all before it.
+   * A cancel was requested: the code compensates and ends by itself. A cancel is held if it came while the code was
+   * absent, or was compensating a saga, which is not cut short. A held cancel takes effect with `CancelHeeded`, a step
+   * of the code after its sagas; or, for absent code, with another request that is not held, once the code has seen all
+   * earlier events.
    */
   | { readonly type: "CancelRequested"; readonly reason: string; readonly isHeld?: true }
   | { readonly type: "CancelHeeded" }
   /**
-   * The time of its workflow is up: the code is canceled, compensates, and the instance ends as failed. The compensation
-   * may take `compensationMs`, until `deadline`; without one, from when the cancel takes effect, because the code is absent.
+   * The workflow's timeout has passed: the code is canceled, compensates, and the instance ends as failed. The
+   * compensation may take `compensationMs`, until `deadline`; without a deadline it counts from when the cancel takes
+   * effect, because the code is absent.
    */
   | { readonly type: "InstanceTimedOut"; readonly compensationMs: number; readonly deadline?: number }
   | { readonly type: "CustomStatusSet"; readonly status: string | null }
@@ -88,22 +90,25 @@ export type CodeEvent =
   /** The code takes the branch of `ctx.patched(name)` from this event on. */
   | { readonly type: "PatchMarked"; readonly patch: string }
   | ChildDetached
-  /** A child that nobody waits for has ended, or could not be started: its parent's end is nothing to it any more. */
+  /** A detached child has ended, or could not be started: the end of its parent does not affect it any more. */
   | { readonly type: "DetachedChildEnded"; readonly generation: number; readonly task: number };
 
-/** A child was asked for that nobody waits for. */
+/** A child was started that the code does not wait for. */
 export interface ChildDetached {
   readonly type: "ChildDetached";
   readonly task: number;
   readonly childId: string;
-  /** Absent: it is left alone. */
+  /** Absent: the child is left alone. */
   readonly whenParentEnds?: ParentClosePolicy;
 }
 
 /** A child that is not left alone when its parent ends. */
 export type ParentClosePolicy = Exclude<WhenParentEnds, "leave">;
 
-/** A child that nobody waits for, and that ends with its parent. Generation and task are those it was asked for in. */
+/**
+ * A child that the code does not wait for, and that ends with its parent. Generation and task are those of the step
+ * that started it.
+ */
 export interface DetachedChild {
   readonly generation: number;
   readonly task: number;
@@ -130,7 +135,7 @@ export interface InstanceContinued {
   readonly events?: readonly KeptEvent[];
   /** The last answers of the code: their callers may not have received them yet. */
   readonly answers?: readonly KeptAnswer[];
-  /** Children that run on: the instance has not ended. */
+  /** Detached children that keep running: the instance has not ended. */
   readonly children?: readonly DetachedChild[];
   /** Flags that the engine knew when the generation began; see `kernel/flags.ts`. */
   readonly flags?: readonly number[];
@@ -191,17 +196,17 @@ export interface ForkedFrom {
 
 export type Trigger = "api" | "nested" | "schedule";
 
-/** A schedule is an instance of this workflow, and what it starts was started by schedule. */
+/** Workflow of schedules: a schedule is an instance of it, and its runs have trigger `schedule`. */
 export const scheduleWorkflowName = "heddle.schedule";
 
-/** Names of workflows that the engine brings along begin so: users neither define nor start them. */
+/** Prefix of the names of the engine's own workflows: users neither define nor start them. */
 export const ownWorkflowPrefix = "heddle.";
 
 export function isOwnWorkflowName(workflow: string): boolean {
   return workflow.startsWith(ownWorkflowPrefix);
 }
 
-/** Names of workflows that run one job by itself begin so, and those of no others. */
+/** Prefix of the names of workflows that run one job by itself, and of no others. */
 export const jobWorkflowPrefix = "job:";
 
 export function isJobWorkflowName(workflow: string): boolean {
@@ -251,14 +256,14 @@ export interface SettledByUser {
   readonly edgesOff?: readonly number[];
 }
 
-/** Told to stop while running, because the instance ends; or, with a failure, one task that a user stops before its end. */
+/** Running tasks were stopped because the instance ends; or, with a failure, a user stopped one task before its end. */
 export interface TasksStopped {
   readonly type: "TasksStopped";
   readonly tasks: readonly number[];
   readonly failure?: Failure;
 }
 
-/** Top-level keys overwrite, null removes. */
+/** A patch of the context: top-level keys overwrite, null removes. */
 export type ContextPatch = Readonly<Record<string, Payload | null>>;
 
 export interface TaskStarted {
@@ -269,7 +274,10 @@ export interface TaskStarted {
   readonly startedAt: number;
 }
 
-/** Worker that ran it, and since when. Absent where nothing ran: a decision, a nested workflow, a job never started. */
+/**
+ * The worker that ran the attempt, and since when. Absent where nothing ran: a decision, a nested workflow, a job never
+ * started.
+ */
 export interface Execution {
   readonly worker?: string;
   readonly startedAt?: number;

@@ -50,7 +50,7 @@ export interface StartInstance {
   readonly fork?: Fork;
   /** Parameters of a DAG's first task, in place of those in the definition. */
   readonly taskParams?: string;
-  /** Above the workflow's maximum: wait, or end at once with this reason. */
+  /** Decision about a start above the workflow's maximum: wait, or end at once with this reason. */
   readonly admission: "run" | "queue" | Refusal;
 }
 
@@ -63,7 +63,7 @@ export interface Fork {
   readonly flags?: readonly number[];
 }
 
-/** Above the workflow's maximum: the instance ends at once, as skipped or as failed. */
+/** End of an instance above its workflow's maximum: at once, as skipped or as failed. */
 export interface Refusal {
   readonly refuse: "skip" | "fail";
   readonly reason: string;

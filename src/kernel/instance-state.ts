@@ -14,9 +14,9 @@ export interface InstanceState {
   readonly traceparent: string | undefined;
   readonly parent: ParentAddress | undefined;
   readonly status: InstanceStatus;
-  /** 0 before it is created. */
+  /** 0 before the instance is created. */
   readonly generation: number;
-  /** Told to pause, with tasks still running; or before it could start. */
+  /** True if a pause was requested while tasks still run, or before the instance could start. */
   readonly pausing: boolean;
   /** A failure has ended the start of new tasks; what runs may finish. */
   readonly failing: boolean;
@@ -51,9 +51,9 @@ export interface InstanceState {
   /** The task of that name, if it is still part of the instance. */
   find(name: string): number | undefined;
   parentOf(task: number): number | undefined;
-  /** Lower goes first within a domain. */
+  /** Priority within a domain; lower goes first. */
   rank(task: number): number;
-  /** Tasks that wait for it directly. */
+  /** Number of tasks that wait for it directly. */
   successors(task: number): number;
   tasksInFlight(): number[];
   /** Tasks of `waitingCount`; none while the instance itself waits. */

@@ -54,7 +54,7 @@ export interface MachineLimits {
   readonly timeoutMs: number | undefined;
 }
 
-/** No engine lets one task generate more: they come in one message, and are checked in one go. */
+/** Upper bound of `subTasksMax`: sub-tasks come in one message, and are checked together. */
 export const subTasksCeiling = 10_000;
 
 export const defaultLimits: MachineLimits = {

@@ -4,7 +4,7 @@ import type { InstanceBase } from "./instance-base.ts";
 import type { EndStatus } from "./status.ts";
 import type { Transition } from "./transition.ts";
 
-/** The command that tells a parent how this instance ended. */
+/** The command that reports to a parent how this instance ended. */
 export function tellParent(state: InstanceBase, parent: ParentAddress, status: EndStatus): TellParent {
   const { reason } = state;
   return {

@@ -4,9 +4,9 @@ import type { Failure } from "./failure.ts";
 export interface RetryPolicy {
   /** The wait before the first retry. */
   readonly initialMs: number;
-  /** Each further wait is this many times the one before. */
+  /** Factor by which each further wait grows. */
   readonly factor: number;
-  /** No wait is longer. */
+  /** Maximum of a wait. */
   readonly maxMs: number;
   /**
    * Part of the wait, 0 to 1, that is added at random, so that attempts that failed together are not retried together.
@@ -28,7 +28,7 @@ export const defaultRetryPolicy: RetryPolicy = {
 
 /** `retriesUsed` counts those already made: 0 gives the wait before the first. `random` is in [0, 1). */
 export function retryDelayMs(policy: RetryPolicy, retriesUsed: number, random: number): number {
-  // Late in a long row of retries the power is no longer a number, and nothing times infinity is none either.
+  // The power becomes Infinity after many retries, and 0 times Infinity is NaN.
   const growth = Math.min(policy.factor ** retriesUsed, Number.MAX_VALUE);
   const wait = policy.initialMs * growth * (1 + policy.jitter * random);
   return Math.round(Math.min(wait, policy.maxMs, durationMsMax));

@@ -14,7 +14,7 @@ export function refuseLargeOutput(output: Payload, what: string): void {
   if (bytes > payloadBytesMax) throw new EngineError("OUTPUT_TOO_LARGE", tooLarge(what, bytes));
 }
 
-/** Above this many instances, a definition that nests without end is stopped. */
+/** Maximum depth of nested instances, which stops a definition that nests itself. */
 const nestingDepthMax = 32;
 
 /** NESTING_TOO_DEEP. */

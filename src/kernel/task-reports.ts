@@ -17,7 +17,7 @@ export function isCurrent(state: InstanceState, report: TaskAttempt & { generati
   return report.generation === state.generation && isAwaited(state, report);
 }
 
-/** Attempts are numbered on through all generations of a DAG, so the number alone tells an older one. */
+/** Attempts are numbered through all generations of a DAG, so the number alone identifies an older one. */
 export function isAwaited(state: InstanceState, { task, attempt }: TaskAttempt): boolean {
   return task < state.size && isInFlight(state.phase(task)) && state.attempt(task) === attempt;
 }

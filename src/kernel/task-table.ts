@@ -30,7 +30,7 @@ export abstract class TaskTable {
     return this.jobsInFlight + this.childrenInFlight + this.decisionsInFlight;
   }
 
-  /** Most code has few tasks, so the first gets lists with no room for more. */
+  /** Allocates lists of exactly one place for the first task: most code has few tasks. */
   addTask(): void {
     if (this.size === 0) {
       this.#phase = [Phase.waiting];
@@ -120,7 +120,10 @@ export abstract class TaskTable {
     record.attemptOpen = false;
   }
 
-  /** A failure with another attempt to come leaves the task waiting for it; of a final one the caller ends the task. */
+  /**
+   * Records a failure. If another attempt follows, the task waits for it; after a final failure the caller ends the
+   * task.
+   */
   noteFailure(event: TaskFailed, at: number): void {
     this.#noteExecution(event.task, event);
     const record = this.recordOf(event.task);
@@ -134,7 +137,7 @@ export abstract class TaskTable {
     this.setPhase(event.task, Phase.retryWait);
   }
 
-  /** A user stopped it; the caller ends the task. */
+  /** Records a stop by a user; the caller ends the task. */
   noteStop(task: number, failure: Failure): void {
     const record = this.recordOf(task);
     record.failure = failure;

@@ -13,7 +13,7 @@ export class Turn {
   /** A number in [0, 1). */
   readonly random: number;
   readonly events: Event[] = [];
-  /** Made with the first of them, with no room for more: most turns have one at most. */
+  /** Created with the first command and with no spare capacity: most turns have at most one. */
   #commands: Command[] | undefined;
   /** Reports of an older attempt, an ended instance or an unknown task: they change nothing. */
   dropped = 0;
@@ -32,7 +32,7 @@ export class Turn {
     else this.#commands.push(command);
   }
 
-  /** The next that nobody has taken. */
+  /** Takes the next command. */
   takeCommand(): Command | undefined {
     return this.#commands?.shift();
   }

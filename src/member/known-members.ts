@@ -9,7 +9,7 @@ export class KnownMembers {
   readonly #suspected = new Set<string>();
   /** Members that left cleanly. */
   readonly #left = new Set<string>();
-  /** Monotonic time of the last loss that this member saw. It saw none before it joined. */
+  /** Monotonic time of the last loss that this member saw, or of its own join; Infinity before that. */
   #lossSeenAt = Infinity;
 
   constructor(membership: Membership, clock: Clock) {

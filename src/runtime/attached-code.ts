@@ -34,7 +34,7 @@ export class AttachedCode {
     return this.#run;
   }
 
-  /** The code has to be brought back by a replay before it can react. */
+  /** True if the code has to be brought back by a replay before it can react. */
   get isDetached(): boolean {
     return this.#run === undefined && this.attention === undefined && this.#actor.machine.state.generation > 0;
   }
@@ -43,7 +43,7 @@ export class AttachedCode {
     this.#past = pastOf(history);
   }
 
-  /** Events have been written that the code has not seen: a replay has to read the history again. */
+  /** Called when events were written that the code has not seen: a replay has to read the history again. */
   forgetPast(): void {
     this.#past = undefined;
   }
@@ -66,7 +66,10 @@ export class AttachedCode {
     this.#past = undefined;
   }
 
-  /** The instance has ended. Others may end it too: a user, the bound of its compensation, or the limit of steps. */
+  /**
+   * Called when the instance has ended: by its code, by a user, by the bound of its compensation, or by the limit of
+   * steps.
+   */
   end(): void {
     const { status, state } = this.#actor.machine;
     this.#run?.end(status === "Failed" ? (state.reason ?? "") : undefined);

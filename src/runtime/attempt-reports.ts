@@ -22,7 +22,8 @@ export class AttemptReports {
   async end({ host, attemptId, id, input }: CallOf<"ReportAttempt">): Promise<void> {
     const here = this.#dispatcher.connectionOf(attemptId);
     const ranOn = input.type === "AttemptEnded" ? (input.worker ?? "") : "";
-    // The worker that ran it here has connected there since, and its result was quicker than the news: it is its own result.
+    // The worker that ran the attempt here has since connected there, and its result arrived before that news: it is
+    // the result of the same run.
     if (input.type === "AttemptEnded" && here?.worker === workerOf(ranOn)) this.#dispatcher.detach([attemptId]);
     const worker = isRemote(ranOn) ? workerOf(ranOn) : undefined;
     if (this.#remoteAttempts.delete(attemptId, host, worker)) return await this.#instances.tell(id, () => input);

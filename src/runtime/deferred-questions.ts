@@ -27,7 +27,7 @@ export class DeferredQuestions {
     else this.#untilNextTurn.push(message);
   }
 
-  /** The code is there to answer. */
+  /** Called when the code can answer. */
   onAnswerable(): void {
     this.#turnsWithoutAnswer = 0;
   }

@@ -65,7 +65,10 @@ function reopeningInput(call: ReopeningCall, machine: Machine, { registry }: Inp
   return { type: "RerunInstance", task, params: checkParams(machine, task, call.params, registry) };
 }
 
-/** A workflow's maximum of concurrent instances holds for reopened ones too. */
+/**
+ * Refuses to reopen an instance above its workflow's maximum, on one engine alone. In a cluster `fullFor` knows no
+ * gates: there a reopened instance takes its place without waiting.
+ */
 function refuseIfFull({ state, address }: Machine, parts: InputParts): void {
   const running = hasEnded(state.status) ? parts.fullFor(state.workflow) : undefined;
   if (running === undefined) return;
@@ -75,7 +78,7 @@ function refuseIfFull({ state, address }: Machine, parts: InputParts): void {
   );
 }
 
-/** Empty where the task is to have none. */
+/** Checks the parameters against the task's job; an empty text stands for none. */
 function checkParams(machine: Machine, task: number, params: string, registry: JobRegistry): string {
   const definition = machine.state.definition(task);
   const { name: taskName, kind } = definition;

@@ -46,9 +46,12 @@ export interface ActorHost extends TaskRunHost {
   readPayloads(instance: number, refs: readonly number[]): Promise<string[]>;
   /** The whole history of an instance, as far as it is durable. */
   readHistory(instance: number): Promise<HistoryRow[]>;
-  /** Payloads that the instance's next turn needs could not be read. */
+  /** Called when payloads that the instance's next turn needs could not be read. */
   onReadFailed(actor: InstanceActor, error: unknown): void;
-  /** The actor has something in its inbox. `later`: nobody waits for it, so it may share a turn with other messages. */
+  /**
+   * Called when the actor has something in its inbox. `later`: nobody waits for it, so it may share a turn with other
+   * messages.
+   */
   schedule(actor: InstanceActor, urgency: "now" | "later"): void;
   /** Handles the messages in the actor's inbox. Undefined if the actor has no turn, because it is gone or broken. */
   openTurn(actor: InstanceActor, now: number): ActorTurn | undefined;
@@ -56,9 +59,9 @@ export interface ActorHost extends TaskRunHost {
   consume(origins: readonly Origin[]): OffsetRow[];
   /** The turn is durable: releases its effects and replies. */
   releaseTurn(turn: ActorTurn): void;
-  /** The store will never take the turn. */
+  /** Called when the store will never accept the turn. */
   rejectTurn(turn: ActorTurn, error: unknown): void;
-  /** Another owner has the shard, or nothing can be written any more. */
+  /** Called when another owner has the shard, or nothing can be written any more. */
   lose(error: unknown): void;
 }
 

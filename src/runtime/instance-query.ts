@@ -37,11 +37,11 @@ export interface InstanceEnd {
   readonly key: number;
   readonly status: InstanceStatus;
   readonly reason?: string | undefined;
-  /** Failed instances only. */
+  /** The failed tasks of a failed instance. */
   readonly failedTasks?: readonly FailedTask[] | undefined;
-  /** DAGs only, by task name. */
+  /** The outputs of a DAG, by task name. */
   readonly outputs?: Readonly<Record<string, Payload>> | undefined;
-  /** Code workflows only. */
+  /** The output of a code workflow. */
   readonly output?: Payload | undefined;
 }
 

@@ -18,7 +18,7 @@ export type Reuse = boolean | "unless-succeeded";
 
 export interface StartRequest {
   readonly id: string;
-  /** The id was chosen by the caller, and may be taken. */
+  /** True if the caller chose the id, which may be taken. */
   readonly isGivenId: boolean;
   /** Allows reuse of a finished instance's id, or only of one that did not succeed. */
   readonly reuse: Reuse;
@@ -29,7 +29,7 @@ export interface StartRequest {
   readonly origin?: Origin;
   /** An event that is raised with its start: a code workflow has it from its beginning. */
   readonly event?: { readonly name: string; readonly data?: string } | undefined;
-  /** Recorded with the start, so that a repetition of the request is recognised. */
+  /** Key of the request, recorded with the start, so that a repetition is recognised. */
   readonly requestKey?: string;
 }
 
@@ -72,7 +72,7 @@ export class InstanceStarter {
   async startWithGivenId(request: StartRequest): Promise<{ committed: Promise<void> }> {
     for (;;) {
       const generation = await this.#nextGeneration(request);
-      // Checked again: another start of the same id may have come while this one waited.
+      // Checks again: another start of the same id may have come while this one waited.
       if (this.#parts.table.get(request.id) === undefined) return { committed: this.#create(request, generation) };
     }
   }

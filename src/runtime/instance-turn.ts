@@ -47,7 +47,7 @@ export class InstanceTurn<Actor extends TurnActor = TurnActor> implements Commit
   readonly turn: Turn;
   readonly number: number;
   readonly payloads: PayloadRows;
-  /** The history begins with this turn. */
+  /** True if the history begins with this turn: a new generation. */
   beginsAnew = false;
   /** True if the decisions of this turn took so long that the event loop should run before another turn is opened. */
   isSlow = false;
@@ -157,7 +157,7 @@ export class InstanceTurn<Actor extends TurnActor = TurnActor> implements Commit
     if (origin !== undefined && input.type !== "StartInstance") (this.#origins ??= []).push(origin);
   }
 
-  /** May be called again: the last answer counts. */
+  /** Answers a query. May be called again: the last answer counts. */
   answer(message: Asked): void {
     this.#refusals?.delete(message);
     try {

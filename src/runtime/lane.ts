@@ -75,7 +75,7 @@ export class Lane {
     this.#hosts.add(host);
   }
 
-  /** The shard writes nothing more here. */
+  /** Removes the shard, which writes nothing more here. */
   leave(host: ActorHost): void {
     this.#hosts.delete(host);
     this.#queue.remove((actor) => actor.host === host);

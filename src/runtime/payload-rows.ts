@@ -33,7 +33,7 @@ export class PayloadRows {
     if (this.#rows !== undefined) this.#rows.length = count;
   }
 
-  /** References below it are of earlier turns. */
+  /** The first reference of this turn; lower ones belong to earlier turns. */
   get firstRef(): number {
     return this.#turn * refsPerTurn;
   }

@@ -30,7 +30,7 @@ export class ReactionCaution {
   readonly #clock: Clock;
   readonly #slots: ReactionSlots;
   readonly #claimedAt: number;
-  /** Instances with higher keys are new. */
+  /** The last instance key before the claim: instances with higher keys are new. */
   readonly #lastKey: number;
   /** Number of reactions without a loss since the claim, by instance key. */
   readonly #cameThrough = new Map<number, number>();

@@ -15,9 +15,9 @@ export class RecordedReaction {
   /** The step at which the reaction was recorded. */
   #step = 0;
   #slot: ReactionSlot | undefined;
-  /** A slot was asked for and is not there yet. */
+  /** True while a requested slot is not granted yet. */
   #isSlotRequested = false;
-  /** The turn that is being prepared waits for the slot. */
+  /** True while the turn that is being prepared waits for the slot. */
   #isOnHold = false;
 
   constructor(caution: ReactionCaution, key: number, lossesMax: number) {
@@ -35,7 +35,7 @@ export class RecordedReaction {
     this.#losses = 0;
   }
 
-  /** The next reaction of the instance is to be recorded. */
+  /** True if the next reaction of the instance is to be recorded. */
   get isNeeded(): boolean {
     return this.#caution.isNeeded(this.#key);
   }

@@ -282,7 +282,7 @@ export class Region {
     return this.#open().reduce((count, shard) => count + shard.instances.waitingCount, 0);
   }
 
-  /** Lists at most so many tasks that wait inside instances. */
+  /** Lists tasks that wait inside instances, at most `limit`. */
   async listWaiting(limit: number): Promise<WaitingTask[]> {
     const tasks: WaitingTask[] = [];
     for (const shard of this.#open()) {

@@ -45,7 +45,7 @@ export class ShardInstances {
     return this.#table.waitingCount;
   }
 
-  /** Lists at least so many waiting tasks, if there are; instances that are not in memory are loaded. */
+  /** Lists waiting tasks, at least `limit` if there are as many; instances that are not in memory are loaded. */
   async listWaiting(limit: number): Promise<WaitingTask[]> {
     const ids: string[] = [];
     let count = 0;

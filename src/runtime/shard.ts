@@ -35,14 +35,14 @@ interface ShardCallbacks {
 }
 
 /**
- * Some of the instances, with one writer. This class joins the parts of a shard, writes rows that belong to no turn, and
- * closes the shard.
+ * A shard: a part of the instances, with one writer. This class joins the parts of a shard, writes rows that belong to
+ * no turn, and closes the shard.
  *
  * - H1 At most one commit is under way (`Lane`), and an actor has at most one turn in it.
  * - H2 Effects and replies leave in `ShardTurns.releaseTurn`, after the commit, and nowhere else.
  * - H3 Every unfinished instance has an entry; an actor only while it has something to do or was used lately.
- * - H4 An object of this class is good for one claim: a shard that is lost or released is never opened again, but made
- *   anew.
+ * - H4 An object of this class is good for one claim: a shard that is lost or released is never opened again, but
+ *   replaced by a new object.
  */
 export class Shard {
   readonly number: number;
@@ -139,7 +139,7 @@ export class Shard {
 
   /** Writes rows when no other commit is under way. */
   async commit(rows: OwnRows): Promise<void> {
-    // Checked when the commit begins: nothing is written after the shard is released.
+    // Checks when the commit begins: nothing is written after the shard is released.
     await this.#lane.commit(this.#turns, () => {
       this.#state.refuseIfClosed();
       return typeof rows === "function" ? rows() : rows;

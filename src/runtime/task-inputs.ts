@@ -113,7 +113,7 @@ export function asContext(params: unknown): Readonly<Record<string, unknown>> {
   return isMap ? (params as Record<string, unknown>) : { initParams: params };
 }
 
-/** The same, from JSON text that code gives it. */
+/** Returns the same context, made from the JSON text that code passes as input. */
 export function contextOfInput(input: string): Record<string, string> {
   const context = asContext(JSON.parse(input));
   return Object.fromEntries(Object.entries(context).map(([key, each]) => [key, JSON.stringify(each)]));

@@ -1,13 +1,10 @@
 import { EngineError } from "../base/error.ts";
 import { durationMsMax } from "../base/time-limits.ts";
 
-/** A walk over every day of the horizon takes fewer. */
+/** Maximum of steps of one search; a walk over every day of the horizon takes fewer. */
 const stepsMax = 50_000;
 
-/**
- * Bounds the search for one due time: up to one horizon and for so many steps, whatever it meets on its way. So every
- * search ends, and soon.
- */
+/** Bounds the search for one due time, by a horizon and a number of steps, so that every search ends soon. */
 export class DueSearch {
   /** Epoch ms. Nothing after it is looked for. */
   readonly until: number;

@@ -26,7 +26,7 @@ const choices = {
   whenMissed: ["once", "all", "none"],
 } as const;
 
-/** A workflow with its input, or a job with its parameters. */
+/** Checks the target: a workflow with its input, or a job with its parameters. */
 export function checkTarget(spec: ScheduleSpec): void {
   const isObject = typeof spec === "object" && spec !== null;
   const { workflow, job, input, params, every } = isObject
@@ -64,7 +64,7 @@ function checkSettings(spec: ScheduleSpec): void {
   if (spec.jitterMs !== undefined) check.wholeMs("jitterMs", spec.jitterMs, 0);
 }
 
-/** Due times of one backfill. */
+/** Maximum of due times of one backfill. */
 export const backfillMax = 10_000;
 
 export interface BackfillRange {

@@ -13,7 +13,7 @@ import {
 import type { ScheduleSpec } from "./schedule-spec.ts";
 import { dueTimesWithin, latestDueTimes, type Timetable, timetableOf } from "./timetable.ts";
 
-/** State that a schedule carries from one beginning to the next. */
+/** State that a schedule carries from one generation to the next. */
 export interface ScheduleState {
   readonly scheduleId: string;
   readonly spec: ScheduleSpec;
@@ -49,7 +49,7 @@ export interface ShownSchedule extends ScheduleView {
 
 export const inputQuery = "input";
 
-/** A due time that is decided about later than this was missed. */
+/** Time after which a due time that was not handled counts as missed. */
 const missedAfterMs = 60_000;
 
 /** Maximum of missed due times that are made up for at once. */
@@ -158,7 +158,7 @@ export class Schedule {
     this.#ctx.sendEvent(this.#ctx.instanceId, "wake");
   }
 
-  /** Due times while it was off were not missed. */
+  /** Enables the schedule. Due times while it was disabled were not missed. */
   #enable(): void {
     if (!this.#isEnabled) this.#decidedUntil = this.#ctx.now();
     this.#isEnabled = true;

@@ -4,22 +4,22 @@ import { fromMs, type LocalTime, toMs } from "./local-time.ts";
 const dayMs = 86_400_000;
 const quarterMs = 900_000;
 
-/** Larger than any step of a clock that is put forward or back. */
+/** Search window around a wall-clock time, larger than any clock change. */
 const searchMs = dayMs;
 
 /** Size of the cache of days, which is then emptied; a schedule looks at few days at a time. */
 const daysKeptMax = 1000;
 
-/** The clock is put forward, where `since` is above `before`, or back. */
+/** A clock change of a time zone: forward if `since` is above `before`, otherwise back. */
 export interface ClockChange {
-  /** The first instant after it. */
+  /** The first instant after the change. */
   readonly at: number;
-  /** Offset by which the wall clock is ahead of UTC until then, and from then on. */
+  /** UTC offset before the change, and since. */
   readonly before: number;
   readonly since: number;
 }
 
-/** Wall clock of a time zone: what it shows, and when it shows it: once, not at all, or twice. */
+/** The wall clock of a time zone: converts between instants and local times, which occur once, not at all, or twice. */
 export class TimeZone {
   readonly name: string;
   readonly #format: Intl.DateTimeFormat;
@@ -83,7 +83,7 @@ export class TimeZone {
     return after;
   }
 
-  /** The first change after that instant and not after the other, which is a few days later at most. */
+  /** Returns the first clock change after that instant and not after `until`, which is a few days later at most. */
   firstChange(after: number, until: number): ClockChange | undefined {
     for (let day = Math.floor(after / dayMs); day <= Math.floor(until / dayMs); day++) {
       const change = this.#changeOn(day);
@@ -92,7 +92,7 @@ export class TimeZone {
     return undefined;
   }
 
-  /** Offset by which the wall clock is ahead of UTC. */
+  /** Returns the UTC offset at that instant. */
   offset(at: number): number {
     const day = Math.floor(at / dayMs);
     const change = this.#changeOn(day);
@@ -112,7 +112,7 @@ export class TimeZone {
     return change;
   }
 
-  /** Nearly all are on a quarter of an hour, which takes half as many looks. */
+  /** Searches by quarters of an hour first, where nearly all changes are, which halves the number of lookups. */
   #findChange(begin: number, offset: number): number {
     const after = this.#bisect([begin, begin + dayMs], offset, quarterMs);
     const isExact = this.#readOffset(after - 1000) === offset;

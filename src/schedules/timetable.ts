@@ -9,17 +9,17 @@ import { addDays, fromMs, type LocalTime, toMs, weekdayOf } from "./local-time.t
 import type { CronTiming, DailyTiming, ScheduleSettings, Timing } from "./schedule-spec.ts";
 import { type ClockChange, TimeZone } from "./time-zone.ts";
 
-/** Search window for changes of the clock; more than any of them takes, and any wall is ahead of another. */
+/** Search window for clock changes; longer than any change, and than the difference of any two UTC offsets. */
 const stretchMs = 2 * 86_400_000;
 
 /** Lower bound of due times of a calendar. */
 const earliest = Date.UTC(1900, 0, 1);
 
-/** The times at which something is due, one after the other; pure: the same for everybody at any time. */
+/** The due times of a schedule in order. Pure: the result depends on the arguments only. */
 export interface Timetable {
   /**
-   * The first after that time, a whole number of ms that is greater than `after`: whoever walks from one due time to the
-   * next gets to the end. Undefined if there is none within the search, which is a century long unless given.
+   * Returns the first due time after that one, a whole number of ms greater than `after`, so that a walk from one due
+   * time to the next ends. Undefined if there is none within the search, which is a century long unless given.
    */
   next(after: number, search?: DueSearch): number | undefined;
 }
@@ -218,7 +218,7 @@ class CronTimetable implements Timetable {
   }
 }
 
-/** Every so often between two times of the day. */
+/** A fixed interval between two times of each day. */
 class DailyTimetable implements Timetable {
   readonly #zone: TimeZone;
   readonly #from: number;

@@ -34,7 +34,7 @@ export function failureOutcome(error: unknown): Outcome {
   return { kind: "failure", failure: failureFrom(error) };
 }
 
-/** Admits the sub-tasks of an outcome; a failure if one of them is refused. */
+/** Checks the sub-tasks of an outcome; the outcome is a failure if one of them is refused. */
 export function admitted(
   outcome: Outcome,
   taskName: string,

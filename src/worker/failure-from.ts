@@ -6,7 +6,7 @@ const stackFramesMax = 20;
 const stackLengthMax = 4096;
 const causeDepthMax = 5;
 
-/** A user's code, `who`, may throw anything at all; history gets a failure that can be read. Never throws. */
+/** Converts whatever a user's code, `who`, has thrown into a failure for the history. Never throws. */
 export function failureFrom(thrown: unknown, who = "the job"): Failure {
   return describe(thrown, who, 0);
 }
@@ -15,7 +15,7 @@ function describe(thrown: unknown, who: string, depth: number): Failure {
   try {
     return isErrorLike(thrown) ? describeError(thrown, who, depth) : describeValue(thrown, who);
   } catch {
-    // A getter or proxy that throws while it is read: nothing can be said about the thing itself.
+    // The thrown value has a getter or proxy that throws when it is read, so it cannot be described.
     return { type: "Error", message: `${who} threw something that cannot be read`, retryable: true };
   }
 }
@@ -63,7 +63,7 @@ function describeValue(thrown: unknown, who: string): Failure {
   return { type: "Error", message: cut(message, messageLengthMax), retryable: true };
 }
 
-/** The frames alone: the message stands beside them already, and can be long. */
+/** Returns the frames only: the message is beside them already, and can be long. */
 function trimStack(stack: string): string {
   const frames = stack.split("\n").filter((line) => line.startsWith("    at "));
   return cut(frames.slice(0, stackFramesMax).join("\n"), stackLengthMax);

@@ -10,7 +10,7 @@ export interface FatalErrorOwner {
 const current = new AsyncLocalStorage<FatalErrorOwner>();
 let listening = 0;
 
-/** Errors of what is called here, and of whatever follows from it, are the owner's. */
+/** Calls code of the owner: its errors, and those of whatever follows from the call, are reported to the owner. */
 export function callOwned<T>(owner: FatalErrorOwner, call: () => T): T {
   return current.run(owner, call);
 }

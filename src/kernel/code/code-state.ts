@@ -133,7 +133,7 @@ export class CodeState extends InstanceBase {
     return this.#updates?.get(update);
   }
 
-  /** Children that nobody waits for and that end with the instance, in the order they were asked for. */
+  /** Children that the code does not wait for and that end with the instance, in the order of their steps. */
   get detachedChildren(): readonly DetachedChild[] {
     return this.#detached === undefined ? none : [...this.#detached.values()];
   }

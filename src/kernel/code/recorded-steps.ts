@@ -4,13 +4,13 @@ import type { Failure } from "../failure.ts";
 import { describeStep, identityOf, isLast, recordedIdentity, type Step, type StepIdentity } from "./step.ts";
 
 /**
- * The steps that the code took in earlier lives, in order. When it is run again over the same history it has to take the
- * same ones; the first that differs says that the code is not what it was.
+ * The recorded steps of the code, in order. In a replay over the same history the code has to take the same steps; the
+ * first that differs proves that the code has changed.
  */
 export class RecordedSteps {
   readonly #recorded: (StepIdentity & { readonly isCopied: boolean })[] = [];
   #matched = 0;
-  /** Custom statuses on record. They change nothing: setting more or fewer of them is no other step. */
+  /** Number of custom statuses on record. They change nothing: setting more or fewer of them is no different step. */
   #statuses = 0;
 
   /**
@@ -35,14 +35,14 @@ export class RecordedSteps {
     return true;
   }
 
-  /** The code has seen all that it saw in earlier lives. `WORKFLOW_CHANGED` if it took fewer steps now. */
+  /** Called when the replay is complete. `WORKFLOW_CHANGED` if the code took fewer steps than are on record. */
   refuseMissing(): void {
     const recorded = this.#recorded[this.#matched];
     if (recorded !== undefined) throw changed(this.#matched, describeStep(recorded), "asks for nothing");
   }
 }
 
-/** Code that throws takes other steps, those that undo something, before the one that says so. */
+/** Names the thrown error first: code that throws takes compensating steps before its step `fail`. */
 function describeActual(actual: StepIdentity, thrown: Failure | undefined): string {
   if (thrown === undefined) return `asks for ${describeStep(actual)}`;
   const error = `throws ${thrown.type}: ${thrown.message}`;

@@ -2,10 +2,10 @@ import type { TaskDefinition } from "../task-definition.ts";
 
 /** The tasks that joined an instance while it ran: whose sub-tasks they are, and for which siblings they wait. */
 export class AddedTasks {
-  /** The number of the first. */
+  /** The number of the first added task. */
   readonly #first: number;
   readonly #tasks: AddedTask[] = [];
-  /** Made with the first of them: most instances have none. */
+  /** Created on first use: most instances have none. */
   #families: Families | undefined;
 
   constructor(first: number) {
@@ -44,7 +44,7 @@ export class AddedTasks {
     return this.#tasks[task - this.#first]?.definition;
   }
 
-  /** Asked for every task that ends: below zero an array would look for a name, which is slow. */
+  /** Called for every task that ends. A negative index would be looked up as a property name, which is slow. */
   parentOf(task: number): number | undefined {
     return task < this.#first ? undefined : this.#tasks[task - this.#first]?.parent;
   }
@@ -74,7 +74,7 @@ interface AddedTask {
   readonly definition: TaskDefinition;
   /** Undefined once it is no longer part of the instance. */
   readonly parent: number | undefined;
-  /** Other sub-tasks of the parent that it waits for. */
+  /** Sub-tasks of the same parent that this one waits for. */
   readonly dependsOn: readonly number[];
 }
 

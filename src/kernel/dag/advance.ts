@@ -3,7 +3,7 @@ import type { DagState } from "./dag-state.ts";
 import type { DagTransition } from "./dag-transition.ts";
 import { end } from "./ending.ts";
 
-/** Does what the state now allows. */
+/** Takes every step that the state now allows. */
 export function advance(transition: DagTransition): void {
   const { state } = transition;
   if (state.status !== "Running") return;
@@ -31,7 +31,7 @@ export function failureReason(state: DagState, task: number): string {
   return `task "${state.definition(task).name}" failed: ${state.record(task)?.failure?.message}`;
 }
 
-/** Dead branches and disabled nodes, and what they unblock in turn. */
+/** Cancels dead branches and skips disabled nodes, and what they unblock in turn. */
 function passOver(transition: DagTransition): void {
   const { toCancel, toSkip } = transition.state;
   while (toCancel.size > 0 || toSkip.size > 0) {

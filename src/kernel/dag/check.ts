@@ -48,7 +48,7 @@ export function neverFree(nodeCount: number, arcs: readonly Arc[]): Set<number> 
 interface Rule {
   readonly holds: (value: unknown) => boolean;
   readonly must: string;
-  /** Java writes null for what is not there. */
+  /** Accepts null, which Java writes for absent fields. */
   readonly orNull?: true;
 }
 

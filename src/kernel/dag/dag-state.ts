@@ -43,7 +43,7 @@ export class DagState extends InstanceBase implements WaitsOwner {
 
   /** Ready job and nested-workflow tasks. */
   readonly ready = new ReadyQueue();
-  /** Unblocked, and waiting for their event: dead branches, disabled nodes, decisions. */
+  /** Unblocked tasks that wait for their event: dead branches, disabled nodes, decisions. */
   readonly toCancel = new TaskSet();
   readonly toSkip = new TaskSet();
   readonly toDecide = new TaskSet();
@@ -123,12 +123,12 @@ export class DagState extends InstanceBase implements WaitsOwner {
     return isFailed(phase) && this.definition(task).skipWhenFailed;
   }
 
-  /** Passed, with all its sub-tasks. */
+  /** True if the task and all its sub-tasks are passed. */
   isComplete(task: number): boolean {
     return this.#waits.isComplete(task);
   }
 
-  /** Failed, and not skippably. */
+  /** True if the task failed and its failure is not skippable. */
   isHardFailure(task: number): boolean {
     return isFailed(this.phase(task)) && !this.definition(task).skipWhenFailed;
   }
@@ -148,7 +148,7 @@ export class DagState extends InstanceBase implements WaitsOwner {
     return this.graph.depth(ancestor) + (1 - 2 ** -Math.min(below, 50));
   }
 
-  /** Tasks that wait for it directly; of two edges between the same tasks both count. */
+  /** Number of tasks that wait for it directly; of two edges between the same tasks both count. */
   override successors(task: number): number {
     let unfinished = 0;
     for (const edge of this.graph.outEdges(task)) {
@@ -328,7 +328,7 @@ export class DagState extends InstanceBase implements WaitsOwner {
     if (this.isHardFailure(task) && this.graph.failurePolicy !== "continue") this.failing = true;
   }
 
-  /** Back from the dispatcher without a result: the attempt is still to be made. */
+  /** Takes a task back from the dispatcher without a result: the attempt is still to be made. */
   #takeBack(task: number): void {
     assert(isInFlight(this.phase(task)), "only a scheduled task is taken back");
     this.setPhase(task, Phase.ready);

@@ -4,7 +4,7 @@ import type { DagState } from "./dag-state.ts";
 /** One message on its way through an instance of a DAG. */
 export type DagTransition = Transition<DagState>;
 
-/** The task, as errors call it. */
+/** Formats the task for errors. */
 export function nameOf({ state, identity }: DagTransition, task: number): string {
   return `task "${state.definition(task).name}" of instance "${identity.id}"`;
 }

@@ -6,7 +6,7 @@ import { Heap } from "../../base/heap.ts";
  */
 export class ReadyQueue {
   readonly #heap = new Heap<Entry>(goesBefore);
-  /** The entry that counts for each task; what else the heap holds is left over, and passed over when met. */
+  /** The valid entry of each task; other entries in the heap are stale, and skipped. */
   readonly #current = new Map<number, Entry>();
   #arrivals = 0;
 
@@ -42,7 +42,7 @@ export class ReadyQueue {
     this.#current.clear();
   }
 
-  /** Everybody's rank has changed; first come stays first come. */
+  /** Recomputes all ranks; the order of arrival stays. */
   rerank(rankOf: (task: number) => number): void {
     const entries = Array.from(this.#current.values(), (entry) => ({ ...entry, rank: rankOf(entry.task) }));
     this.clear();

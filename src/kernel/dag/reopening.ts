@@ -12,7 +12,7 @@ import { Phase, statusOf } from "../task-state.ts";
 /** Changes to the tasks of an ended instance that a user reopens. Generation and deadline are the machine's. */
 export type Reopening = Omit<InstanceReopened, "type" | "generation" | "deadline">;
 
-/** Failed nodes that were not skippable, stopped ones and those canceled for any cause but their branch run again. */
+/** Resets failed nodes that were not skippable, stopped nodes, and those canceled for any cause but their branch. */
 export function retry(transition: DagTransition): Reopening {
   const { state } = transition;
   refuseUnlessEnded(transition, "retry");
@@ -21,8 +21,8 @@ export function retry(transition: DagTransition): Reopening {
 }
 
 /**
- * The node and all that comes after it run again, whatever they were, and with them what a retry would run. Sub-tasks of
- * what runs again are gone: their parents will generate their own.
+ * Resets the node and all its descendants, whatever their status, and also what a retry would run. Sub-tasks of these
+ * nodes are removed: their parents will generate their own.
  */
 export function rerun(transition: DagTransition, task: number, params: string | undefined): Reopening {
   const { state } = transition;
@@ -106,7 +106,7 @@ function tasksWhere(state: DagState, holds: (task: number) => boolean): number[]
   return tasks;
 }
 
-/** Run again, it would only be canceled again. */
+/** Refuses a task on a dead branch: it would only be canceled again. */
 function refuseDeadBranch(transition: DagTransition, task: number): void {
   const phase = transition.state.phase(task);
   if (phase !== Phase.canceledBranch && phase !== Phase.removed) return;

@@ -3,7 +3,7 @@ import type { DagState } from "./dag-state.ts";
 import type { NodeSpec } from "../node-spec.ts";
 import { isFinished } from "../task-state.ts";
 
-/** Throws unless the nodes can join the instance as sub-tasks of the parent. Gives them their place: `parent.index`. */
+/** Throws unless the nodes can join the instance as sub-tasks of the parent. Numbers them: `parent.index`. */
 export function admitSubTasks(
   state: DagState,
   parent: number,

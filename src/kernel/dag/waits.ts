@@ -51,12 +51,12 @@ export class Waits {
     return this.#waitingOn[task] === 0;
   }
 
-  /** A node that edges lead to, none of which is on. */
+  /** True for a node that has in-edges, all of which are switched off. */
   isCutOff(task: number): boolean {
     return this.#liveIn[task] === 0 && this.#graph.inEdges(task).length > 0;
   }
 
-  /** A sub-task has been added. */
+  /** Adds a sub-task to the counts. */
   join(task: number): void {
     const parent = this.#added.parentOf(task) as number;
     const waits = this.#countAddedWaits(task, parent);
@@ -65,7 +65,7 @@ export class Waits {
     if (waits === 0) this.#owner.onUnblocked(task);
   }
 
-  /** The task has just been passed. */
+  /** Called when the task has just been passed. */
   pass(task: number): void {
     for (const subTask of this.#added.subTasksOf(task)) this.#countDown(subTask);
     let complete: number | undefined = task;
@@ -139,7 +139,7 @@ export class Waits {
     this.#openSubTasks.set(parent, this.#openSubTasksOf(parent) + change);
   }
 
-  /** The task is complete: what comes after it waits for it no more. */
+  /** Releases the successors of a complete task. */
   #release(task: number): void {
     for (const edge of this.#graph.outEdges(task)) {
       if (!this.#edgeOff[edge]) this.#countDown(this.#graph.edgeTo[edge] as number);

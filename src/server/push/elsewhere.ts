@@ -54,7 +54,7 @@ export class Elsewhere {
   async #look(): Promise<void> {
     const timer = this.#timer;
     if (this.isPossible) for (const [follower, watched] of this.#watched) await this.#lookAt(follower, watched);
-    // The poller may have been stopped meanwhile.
+    // The polling may have been stopped meanwhile.
     if (this.#timer === timer && timer !== undefined) {
       this.#timer = this.#parts.clock.after(lookMs, () => void this.#look());
     }

@@ -11,7 +11,7 @@ export interface MysqlAddress extends Address {
   readonly tls: Tls | undefined;
 }
 
-/** Encrypted, and whether the server must prove who it is. */
+/** TLS settings: whether the server's certificate and its name are verified. */
 export interface Tls {
   readonly rejectUnauthorized: boolean;
   readonly verifyIdentity: boolean;

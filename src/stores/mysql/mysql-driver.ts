@@ -62,12 +62,12 @@ export class MysqlDriver implements SqlDriver {
     return this.#member;
   }
 
-  /** Maximum size of a packet, as the server told the connection that was made last. */
+  /** Maximum size of a packet, as reported by the server to the connection that was made last. */
   get packetBytesMax(): number {
     return this.#packetBytesMax;
   }
 
-  /** From now on connections for commits have the member's name, and are ended by the member that removes it. */
+  /** Names new connections for commits after the member: the member that removes it ends them. */
   nameSessions(member: string): void {
     this.#member = member;
     this.#connections.renew(["commits"]);

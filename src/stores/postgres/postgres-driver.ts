@@ -58,7 +58,7 @@ export class PostgresDriver implements SqlDriver {
     return this.#member;
   }
 
-  /** From now on sessions have the member's name, and are ended by the member that removes it. */
+  /** Names new sessions after the member: the member that removes it ends them. */
   nameSessions(member: string): void {
     this.#member = member;
     this.#connections.renew(["commits", "other", "heartbeats"]);

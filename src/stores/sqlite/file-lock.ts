@@ -27,7 +27,7 @@ export class FileLock {
     this.#ownerFile = ownerFile;
   }
 
-  /** Gives `STORE_LOCKED` at once if somebody holds it. */
+  /** Takes the lock; `STORE_LOCKED` at once if another process holds it. */
   static take(file: string): FileLock {
     const ownerFile = `${file}-owner`;
     const lockFile = `${file}-lock`;
