@@ -3,7 +3,7 @@ import { CodeRegistry } from "../authoring/code-registry.ts";
 import { JobRegistry } from "../authoring/job-registry.ts";
 import { Workflow } from "../authoring/workflow.ts";
 import { CodeWatch } from "../code/watch-code.ts";
-import { Dispatcher } from "../dispatch/dispatcher.ts";
+import { Dispatcher, type DispatcherOptions } from "../dispatch/dispatcher.ts";
 import { Expressions } from "../expressions/expression.ts";
 import type { MachineLimits } from "../kernel/machine.ts";
 import { ClusterMember } from "../member/cluster-member.ts";
@@ -100,7 +100,7 @@ export class Assembly {
 
   #makeDispatcher(): Dispatcher {
     const { clock, logger, poolSize, poolSizeMax, domains, stopGraceMs: graceMs, cluster, runsJobs } = this.options;
-    const alone = {
+    const alone: DispatcherOptions = {
       clock,
       logger,
       poolSize,

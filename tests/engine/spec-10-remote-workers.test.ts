@@ -58,6 +58,24 @@ describe("10.1 a remote worker", () => {
     assert.equal(worker?.startsWith(`${a.id}/`), true, "history names the member and the worker");
   });
 
+  test("10.7 its jobs' log lines go to the onTaskLog of the member it is connected to", async (t) => {
+    const lines: string[] = [];
+    const remote = new HandJob();
+    const [rig, a] = await EngineClusterRig.start(t, 1, {
+      jobs: [remote.job],
+      runsJobs: false,
+      cluster: { remoteWorkers: true },
+      onTaskLog: ({ instanceId, message }) => lines.push(`${instanceId}: ${message}`),
+    });
+    await RigWorker.start(t, rig, { members: [a], jobs: [remote.job] });
+    await rig.clock.until(a.engine.submitWorkflow(one, { instanceId: "x" }));
+    const call = await rig.clock.until(remote.call("t"));
+    call.ctx.log.info({}, "said remotely");
+    call.finish(1);
+    await rig.clock.until(a.engine.awaitWorkflowInstance("x"));
+    assert.deepEqual(lines, ["x: said remotely"]);
+  });
+
   test("4.3 that is killed fails no task by its timeout: the attempt runs again, and uses up no retry", async (t) => {
     const { rig, clock, a, worker, remote, embedded } = await stage(t);
     const id = await rig.idOn(a);

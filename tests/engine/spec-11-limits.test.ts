@@ -368,6 +368,24 @@ for (const [bus, how] of buses) {
       (await clock.until(work.call("t", { instanceId: third }))).finish(3);
     });
 
+    test("3.10 an instance that is reopened and ends again in the same turn takes up no place", async (t) => {
+      const { rig, clock, a, b, c, work } = await three(t);
+      const definition = limited(1, "queue");
+      const [first, second] = [await rig.idOn(a, "e"), await rig.idOn(b, "e")];
+      await clock.until(a.engine.submitWorkflow(definition, { instanceId: first }));
+      (await clock.until(work.call("t"))).fail(new Error("no"));
+      await assert.rejects(clock.until(c.engine.awaitWorkflowInstance(first)), says("WORKFLOW_FAILED"));
+      // Both are in its inbox before its turn is opened.
+      const retried = a.engine.retryWorkflowInstance(first);
+      const ended = a.engine.terminateWorkflowInstance(first, "not any more");
+      await clock.until(Promise.all([retried, ended]));
+      await clock.advance(15_000);
+      assert.deepEqual(await statusesOf(rig, [first]), ["Terminated"]);
+      await clock.until(c.engine.submitWorkflow(definition, { instanceId: second }));
+      await clock.advance(15_000);
+      assert.deepEqual(await statusesOf(rig, [second]), ["Running"]);
+    });
+
     test("3.10 instances of a version without a maximum hold up nobody", async (t) => {
       const { rig, clock, a, b, c, work } = await three(t);
       const free = workflow("limited", task("t", "work").withTimeout(3600));

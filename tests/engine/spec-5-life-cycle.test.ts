@@ -105,6 +105,20 @@ describe("5.1 Engine", () => {
     assert.deepEqual(await after.awaitWorkflowInstance(id), { a: "again", b: "done" });
   });
 
+  test("5.1 stop waits for a task that ignores the signal as long as stopGraceMs says, and no longer", async (t) => {
+    const deaf = defineJob("deaf", () => new Promise<never>(() => undefined));
+    for (const stopGraceMs of [300, 30_000]) {
+      const clock = new TestClock();
+      const engine = await startEngine(t, { jobs: [deaf], stopGraceMs, clock });
+      const run = await engine.submitWorkflow(workflow("w", task("a", "deaf")));
+      await clock.until(untilInstance(engine, run.instanceId, (view) => taskOf(view, "a").status === "Running"));
+      const before = clock.monotonic();
+      await clock.until(engine.stop());
+      const tookMs = clock.monotonic() - before;
+      assert.ok(tookMs >= stopGraceMs && tookMs < stopGraceMs + 1000, `${stopGraceMs}: ${tookMs}`);
+    }
+  });
+
   test("5.1 the controller: instanceId, workflow, getStatus, result, and result again", async (t) => {
     const { engine, run, gate, id } = await gated(t);
     assert.equal(run.instanceId, id);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { globSync, readFileSync } from "node:fs";
+import { existsSync, globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 
@@ -52,4 +52,31 @@ describe("statements", () => {
       missing: ["load-job"],
     });
   });
+
+  /** Values are passed by position, and columns are read by name, by code that all databases share. */
+  for (const database of ["postgres", "mysql"]) {
+    test(`of ${database} write and read the columns that those of sqlite do, in the same order`, () => {
+      const different = globSync("*.sql", { cwd: join(stores, "sqlite/queries") }).flatMap((file) => {
+        const [ours, theirs] = [columnsIn("sqlite", file), columnsIn(database, file)];
+        return theirs === undefined || theirs === ours ? [] : [`${file}: ${theirs}`];
+      });
+      assert.deepEqual(different, unlike[database]);
+    });
+  }
 });
+
+/** Statements that differ on purpose. */
+const unlike: Readonly<Record<string, readonly string[]>> = {
+  // PostgreSQL draws the number itself; MySQL looks at the topic in its WHERE.
+  postgres: ["insert-definition.sql: save_number, name, version, spec, created_at"],
+  mysql: ["find-old-lines.sql: number, at"],
+};
+
+/** The columns of an INSERT, or of a plain SELECT with their names. Undefined if the database has no such statement. */
+function columnsIn(database: string, file: string): string | undefined {
+  const path = join(stores, database, "queries", file);
+  if (!existsSync(path)) return undefined;
+  const text = readFileSync(path, "utf8").replace(/--.*/g, "").replace(/[`"]/g, "").replace(/\s+/g, " ").trim();
+  const columns = /INTO \w+ \(([^)]*)\)/.exec(text) ?? /^SELECT ([\w ,]*) FROM/.exec(text);
+  return columns?.[1];
+}
