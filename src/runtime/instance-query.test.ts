@@ -5,7 +5,7 @@ import type { InstanceActor } from "./instance-actor.ts";
 import { RigShard, RigStore } from "./shard.rig.ts";
 import { readBreakpoint, readEnd, readIdentity, readStatus, readTask } from "./instance-query.ts";
 
-/** What the dispatcher says of every attempt. */
+/** Answers of the dispatcher about every attempt. */
 const attempts = { waitingFor: (attemptId: string) => `${attemptId} waits`, progressOf: () => undefined };
 
 /** One instance with one task, `a`, and a context. */

@@ -38,7 +38,7 @@ export class Clocks {
     this.#workerLeaseMs = ownPatience * workerLostMs;
   }
 
-  /** How far the wall clock was ahead at a time. */
+  /** Returns by how much the wall clock was ahead at a time. */
   offsetAt(machine: string, at: number): number {
     const settings = this.#settings.get(machine) ?? [];
     return settings.findLast((setting) => setting.at <= at)?.wallOffsetMs ?? 0;
