@@ -141,10 +141,20 @@ export class Assembly {
   }
 
   #makeMember(): ClusterMember | undefined {
-    const { storage: store, clock, random, logger, cluster: options, domains, runsJobs, onTaskLog } = this.options;
-    if (options === undefined) return undefined;
-    const { dispatcher } = this;
-    return new ClusterMember({ options, store, clock, random, logger, dispatcher, domains, runsJobs, onTaskLog });
+    const { storage: store, clock, random, logger, cluster, domains, runsJobs, stopGraceMs, onTaskLog } = this.options;
+    if (cluster === undefined) return undefined;
+    return new ClusterMember({
+      options: cluster,
+      store,
+      clock,
+      random,
+      logger,
+      dispatcher: this.dispatcher,
+      domains,
+      runsJobs,
+      stopGraceMs,
+      onTaskLog,
+    });
   }
 
   #makeExecutor(): Executor {

@@ -59,7 +59,10 @@ export interface EngineOptions {
   readonly stuckMs?: number;
   /** Retention of ended instances, by status; 0 means for ever. Default 7 days. */
   readonly retentionMs?: Partial<Readonly<Record<EndStatus, number>>>;
-  /** Time `stop()` waits for jobs after it aborted their signals. Default 5 seconds, in a cluster 3. */
+  /**
+   * Time `stop()` waits for jobs after it aborted their signals; in a cluster, then as long for other members to take the
+   * results that they have to know. Default 5 seconds, in a cluster 3.
+   */
   readonly stopGraceMs?: number;
   /** Makes the engine a member of a cluster on the same store. On a database server it always is one. */
   readonly cluster?: ClusterOptions;

@@ -40,6 +40,7 @@ export interface ClusterMemberParts {
   readonly dispatcher: Dispatcher;
   readonly domains: Readonly<Record<string, DomainOptions>>;
   readonly runsJobs: boolean;
+  readonly stopGraceMs: number;
   readonly onTaskLog?: OnTaskLog | undefined;
 }
 
@@ -231,12 +232,13 @@ export class ClusterMember implements RegionCluster, CallTransport {
     while (this.#membership.viewAskedAt < now) await new Promise<void>((resolve) => this.#viewWaiters.push(resolve));
   }
 
-  /** Releases its shards and leaves the cluster. */
+  /** Releases its shards, delivers the ends of attempts that it hosted for others, and leaves the cluster. */
   async close(): Promise<void> {
     for (const timer of this.#timers) timer.cancel();
     this.#domains.quotas.stop();
     this.#router.hintAll(this.#members.others(), { type: "MemberLeaving", member: this.id } satisfies Hint);
     await this.#keeper.releaseAll();
+    await this.hosts.whenReported(this.#parts.stopGraceMs);
     this.hosts.stop();
     const stopped = new EngineError("ENGINE_STATE", "the engine was stopped");
     this.#router.stop(stopped);

@@ -322,6 +322,31 @@ describe("the end of an attempt that was hosted for another owner", () => {
     assert.equal(rig.asked.length, 1, "what this member ran itself is lost for certain");
   });
 
+  test("is awaited at a stop until it is delivered, for the grace period at most", async () => {
+    let isOver = false;
+    const wait = (): void => void rig.foreignAttempts.whenReported(500).then(() => (isOver = true));
+    const { answer } = report();
+    wait();
+    await clock.advance(499);
+    assert.equal(isOver, false);
+    answer();
+    await clock.settle();
+    assert.equal(isOver, true);
+    isOver = false;
+    report();
+    wait();
+    await clock.advance(499);
+    assert.equal(isOver, false);
+    await clock.advance(1);
+    assert.equal(isOver, true);
+  });
+
+  test("is not awaited at a stop if there is none", async () => {
+    await rig.foreignAttempts.whenReported(500);
+    rig.foreignAttempts.stop();
+    assert.equal(clock.timerCount, 0);
+  });
+
   test("that nobody could be told of is not done with when this member stops", async () => {
     const { fail } = report();
     rig.foreignAttempts.stop();

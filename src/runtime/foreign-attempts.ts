@@ -36,6 +36,8 @@ export class ForeignAttempts implements AttemptHosts {
   readonly lostMs: number;
   readonly #parts: ForeignAttemptsParts;
   readonly #attempts = new Map<string, ForeignAttempt>();
+  /** One for each report that is not delivered yet. */
+  readonly #reports = new Set<Promise<void>>();
   #timer: Timer | undefined;
   #expiryTimer: Timer | undefined;
   #incarnation = 0;
@@ -68,6 +70,14 @@ export class ForeignAttempts implements AttemptHosts {
   clear(): void {
     this.#incarnation++;
     this.#attempts.clear();
+  }
+
+  /** Resolves when the owners have received all reports, or after the grace period. */
+  async whenReported(graceMs: number): Promise<void> {
+    const { promise: timeout, resolve } = Promise.withResolvers<void>();
+    const timer = this.#parts.clock.after(graceMs, resolve);
+    await Promise.race([Promise.all(this.#reports), timeout]);
+    timer.cancel();
   }
 
   stop(): void {
@@ -120,7 +130,9 @@ export class ForeignAttempts implements AttemptHosts {
     this.#attempts.set(run.attemptId, { shard, renewedAt: this.#parts.clock.monotonic(), isReporting: true });
     const host = this.#parts.member();
     const call = { type: "ReportAttempt", host, attemptId: run.attemptId, id: run.instanceId, input } as const;
-    void this.#reportUntilDelivered(shard, call, onDelivered);
+    const report = this.#reportUntilDelivered(shard, call, onDelivered);
+    this.#reports.add(report);
+    void report.then(() => this.#reports.delete(report));
   }
 
   async #reportUntilDelivered(shard: number, call: CallOf<"ReportAttempt">, onDelivered: () => void): Promise<void> {

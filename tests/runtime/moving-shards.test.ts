@@ -255,6 +255,32 @@ describe("a shard that is taken over after a loss", () => {
   });
 });
 
+describe("a call whose shard is lost before its answer is known", () => {
+  test("has no answer, although this member has joined again and its lease is valid", async (t) => {
+    const work = new HandJob();
+    const [rig, m0] = await start(t, work);
+    const ids = Array.from({ length: 40 }, (_, i) => `i${i}`);
+    const shard = m0.region.shardOf("x");
+    const other = ids.find((id) => m0.region.shardOf(id) === (shard + 2) % 4) ?? "";
+    await m0.submit(one, "x");
+    await m0.submit(one, other);
+    const write = m0.store.hold("after");
+    void m0.calls.callInstance({ type: "PauseInstance", id: "x" });
+    await write.reached();
+    // Its turn has nothing to write, and is in one commit with a turn of another shard of the same lane.
+    const status = watch(m0.handler.handle(shard, { key: "k", isFirst: true, body: { type: "GetStatus", id: "x" } }));
+    const paused = watch(m0.calls.callInstance({ type: "PauseInstance", id: other }));
+    const commit = m0.store.hold("after");
+    write.open();
+    await commit.reached();
+    m0.region.loseAll(gone);
+    commit.open();
+    await rig.clock.settle();
+    assert.deepEqual([status.state, paused.state], ["failed", "waiting"]);
+    assert.ok(hasCode(status.error, "SHARD_MOVED"));
+  });
+});
+
 describe("opening a shard", () => {
   test("that is under way when everything is lost opens nothing", async (t) => {
     const [rig, m0] = await start(t, new HandJob());

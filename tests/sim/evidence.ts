@@ -49,6 +49,8 @@ export interface Setting {
   readonly workerSlots: number;
   readonly domains: Readonly<Record<string, number>>;
   readonly maxInterruptions: number;
+  /** A member that is stopped waits this long for jobs to settle, and again for the reports of ends to be delivered. */
+  readonly stopGraceMs: number;
   /** The limit of each code instance; 0 for none. */
   readonly maxConcurrentActivities: number;
   /** Processes start without the code of some workflows, and get it later. */

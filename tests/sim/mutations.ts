@@ -19,7 +19,6 @@ import { DueQueue } from "../../src/kernel/due-queue.ts";
 import { RemoteAttempts } from "../../src/runtime/remote-attempts.ts";
 import { ForeignAttempts } from "../../src/runtime/foreign-attempts.ts";
 import { InstanceActor } from "../../src/runtime/instance-actor.ts";
-import { Shard } from "../../src/runtime/shard.ts";
 import type { ScheduleState } from "../../src/schedules/schedule-workflow.ts";
 import { TimeZone } from "../../src/schedules/time-zone.ts";
 import type { Batch, Store } from "../../src/stores/store.ts";
@@ -140,11 +139,11 @@ const classMutations: readonly Mutation[] = [
     install: () => redefine(ForeignAttempts.prototype, "report", { value: () => undefined }),
   },
   {
-    name: "stale-reads",
-    about: "A member answers from its state of a shard that it has lost.",
+    name: "unreported-at-stop",
+    about: "A member that is stopped does not wait until the ends that it reports are delivered.",
     needsCluster: true,
-    profile: "freezes",
-    install: () => redefine(Shard.prototype, "isLost", { get: () => false }),
+    profile: "churn",
+    install: () => redefine(ForeignAttempts.prototype, "whenReported", { value: () => undefined }),
   },
   {
     name: "forgotten-wake-ups",

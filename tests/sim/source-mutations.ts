@@ -11,6 +11,17 @@ const root = new URL("../../", import.meta.url);
  */
 export const sourceMutations: readonly Mutation[] = [
   {
+    name: "stale-reads",
+    about: "A member answers from its memory of a shard although its lease is over.",
+    needsCluster: true,
+    profile: "freezes",
+    source: {
+      file: "src/runtime/call-handler.ts",
+      find: "return !shard.isLost && this.#parts.isLeaseValid();",
+      replace: "return !shard.isLost;",
+    },
+  },
+  {
     name: "messages-before-commit",
     about: "Outbox messages are posted when a turn is opened, before it is durable.",
     source: {

@@ -145,6 +145,7 @@ export class World implements FaultyWorld {
       workerSlots: ofWorkers.whole(1, 6),
       domains,
       maxInterruptions: 1_000_000,
+      stopGraceMs: 1000,
       maxConcurrentActivities: ofLimits.isLucky(0.3) ? ofLimits.whole(1, 3) : 0,
       lacksCode: this.#random.fork("code").isLucky(0.25),
       isStoreRough: store.failing + store.lying + store.lagging + store.slowness > 0,
@@ -368,7 +369,8 @@ export class World implements FaultyWorld {
   }
 
   #engineOptions(network: Network, member: Member, life: Life): Partial<EngineOptions> {
-    const { poolSize, domains, maxInterruptions, maxConcurrentActivities, timings, isCluster } = this.#setting;
+    const { poolSize, domains, maxInterruptions, stopGraceMs, maxConcurrentActivities, timings, isCluster } =
+      this.#setting;
     const sizes = Object.entries(domains).map(([name, size], priority) => [name, { size, priority }]);
     const alone = {
       poolSize,
@@ -378,7 +380,7 @@ export class World implements FaultyWorld {
       maxConcurrentActivities,
       idleMs: this.#idleMs,
       idleMax: this.#idleMax,
-      stopGraceMs: 1000,
+      stopGraceMs,
     };
     if (!isCluster) return alone;
     const plain = observedBus(network.busOf(member.name, life), (text) => this.recorder.recordMessage(life, text));

@@ -17,6 +17,7 @@ export interface MemberOptions {
   readonly timings: ClusterTimings;
   readonly poolSize: number;
   readonly maxInterruptions: number;
+  readonly stopGraceMs: number;
   readonly idleMs: number;
   /** Of the simulator's: a bug put in on purpose. */
   readonly mutation?: string;

@@ -60,7 +60,7 @@ function newEngine(): Engine {
     domains: Object.fromEntries(sizes) as Record<string, { size: number; priority: number }>,
     maxInterruptions: options.maxInterruptions,
     idleMs: options.idleMs,
-    stopGraceMs: 1000,
+    stopGraceMs: options.stopGraceMs,
   });
 }
 

@@ -56,6 +56,9 @@ const downMs = 1500;
 
 const waveMs = 6000;
 
+/** Short, so that a stop is over soon. */
+const stopGraceMs = 1000;
+
 const domains: Readonly<Record<string, number>> = { red: 2, blue: 3 };
 
 /** Members are given up after four seconds. */
@@ -109,8 +112,17 @@ export class SoakWorld {
     const poolSize = random.fork("pool").whole(7, 12);
     const maxInterruptions = 1_000_000;
     const calmAt = time.now + spanMs;
-    const limits = { maxInterruptions, maxConcurrentActivities: 0 };
-    this.#setting = { isCluster: true, timings, poolSize, workerSlots: 0, domains, ...limits, calmAt };
+    const limits = { maxInterruptions, maxConcurrentActivities: 0, stopGraceMs };
+    this.#setting = {
+      isCluster: true,
+      timings,
+      poolSize,
+      workerSlots: 0,
+      domains,
+      ...limits,
+      isStoreRough: true,
+      calmAt,
+    };
     const supervisor = (this.#supervisor = new Supervisor({
       scheduler: time,
       log,
@@ -193,6 +205,7 @@ export class SoakWorld {
       timings,
       poolSize,
       maxInterruptions,
+      stopGraceMs,
       workload: { seed, domains, spanMs, waveMs },
       shards: this.#shardCount,
       idleMs: this.#idleMs,

@@ -66,6 +66,7 @@ export class EvidenceBuilder {
       workerSlots: 2,
       domains: { red: 1 },
       maxInterruptions: 3,
+      stopGraceMs: 1000,
       maxConcurrentActivities: 0,
       calmAt: 0,
       ...setting,

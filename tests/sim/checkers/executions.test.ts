@@ -28,6 +28,24 @@ test("nothing is wrong after a crash, nor after the lease has lapsed", () => {
   expectViolations(checkExecutions, builder);
 });
 
+test("an attempt that was done on a member before it was stopped, and runs again", () => {
+  for (const { stopMs, isStoreRough, isLost } of [
+    { stopMs: 999, isStoreRough: false, isLost: false },
+    { stopMs: 1000, isStoreRough: false, isLost: true },
+    { stopMs: 999, isStoreRough: true, isLost: true },
+  ]) {
+    const { builder, life } = goodRun({ isCluster: true, isStoreRough });
+    builder.now++;
+    life.stopping = builder.moment();
+    builder.now = life.stopping.at + stopMs;
+    life.end = { ...builder.moment(), how: "stopped" };
+    builder.now += 5000;
+    builder.run(builder.life("m2"), "a:1:0:1");
+    if (isLost) expectViolations(checkExecutions, builder);
+    else expectViolations(checkExecutions, builder, /a:1:0:1 had done on life 1, which lives, and ran again/);
+  }
+});
+
 test("a lease that has not lapsed yet", () => {
   const { builder, life, run } = goodRun({ isCluster: true });
   run.end = undefined;

@@ -73,10 +73,28 @@ function wasRightToStop(evidence: Evidence, life: LifeRecord, run: JobRun): bool
 /** The process that knew its end crashed, or lost its lease or the shard before it could report it. */
 function isLost(evidence: Evidence, first: JobRun, again: Moment): boolean {
   const life = evidence.lives[first.life - 1];
-  if (life === undefined) return true;
-  if ((life.end?.at ?? Infinity) < again.at) return true;
+  if (life === undefined || endedUnreported(evidence, life, first, again)) return true;
   if (!evidence.setting.isCluster) return false;
   return clocksOf(evidence).lapseOf(life, first) < again.at + roundingMs || wasFenced(evidence, first, again);
+}
+
+/**
+ * Its process ended before it could report it. A member that is stopped delivers its reports first, unless nobody takes
+ * them within the grace period, or the store fails meanwhile; what ends after the request to stop is not reported.
+ */
+function endedUnreported(evidence: Evidence, life: LifeRecord, run: JobRun, again: Moment): boolean {
+  const { stopping, end } = life;
+  const hasEnded = (end?.at ?? Infinity) < again.at;
+  if (life.role === "worker" || stopping === undefined) return hasEnded;
+  if (Math.min(end?.at ?? Infinity, again.at) >= stopping.at + evidence.setting.stopGraceMs) return true;
+  if (!hasEnded || end?.how !== "stopped" || run.end === undefined || run.end.at >= stopping.at) return hasEnded;
+  return storeFailed(evidence, life, run.end.at, end.at);
+}
+
+/** The process could not reach the store at some time in that period, or may have found it slow or failing at any time. */
+function storeFailed({ setting, storeOutages }: Evidence, { machine }: LifeRecord, from: number, to: number): boolean {
+  const overlaps = storeOutages.some((outage) => outage.machine === machine && outage.from < to && outage.to > from);
+  return setting.isStoreRough === true || overlaps;
 }
 
 /** A delayed claim of its own took the shard away from it. Attempts on workers keep running for the new owner. */
