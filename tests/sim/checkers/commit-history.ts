@@ -149,13 +149,13 @@ function generationsOf({ turns }: InstanceCommits): number[] {
   return turns.flatMap(({ events }) => events.flatMap((event) => ("generation" in event ? [event.generation] : [])));
 }
 
+/** A commit that is sent again may leave out a shard that was lost meanwhile: it is known by any of its fences. */
 function firstLandings(commits: readonly CommitRecord[]): CommitRecord[] {
   const seen = new Set<string>();
   return commits.filter(({ batch }) => {
-    const [first] = batch.fences;
-    const name = first === undefined ? "" : `${first.shard}/${first.epoch}/${first.number}`;
-    if (seen.has(name)) return false;
-    seen.add(name);
-    return true;
+    const names = batch.fences.map(({ shard, epoch, number }) => `${shard}/${epoch}/${number}`);
+    const isRepeated = names.some((name) => seen.has(name));
+    for (const name of names) seen.add(name);
+    return !isRepeated;
   });
 }

@@ -19,6 +19,18 @@ test("a turn that is missing", () => {
   );
 });
 
+test("nothing is wrong if a commit that had landed is sent again without a shard that was lost meanwhile", () => {
+  const { builder } = goodRun();
+  const last = builder.lists.commits.at(-1)!;
+  const lost = { ...last.batch.fences[0]!, shard: 7 };
+  builder.lists.commits[builder.lists.commits.length - 1] = {
+    ...last,
+    batch: { ...last.batch, fences: [lost, ...last.batch.fences] },
+  };
+  builder.lists.commits.push({ ...last, ...builder.moment() });
+  expectViolations(checkHistories, builder);
+});
+
 test("time that runs backwards", () => {
   const { builder } = goodRun();
   const [instance] = builder.instances.values();
