@@ -101,6 +101,7 @@ export type { JobView, QueuedTask, QueueFilter, StuckInstance, WorkerView, Workf
 export { Schedules } from "./engine/schedules.ts";
 export type { ListedSchedule } from "./engine/schedules.ts";
 export { WorkflowController } from "./engine/workflow-controller.ts";
+export { UpdateFailed } from "./engine/update-failed.ts";
 export { WorkflowFailed, WorkflowTerminated } from "./engine/workflow-ended.ts";
 export { WorkflowHandle } from "./engine/workflow-handle.ts";
 

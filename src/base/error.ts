@@ -22,7 +22,7 @@ export const errorCodes = {
   WORKFLOW_TOO_LONG: { retryable: false, meaning: "A code workflow has taken more steps than allowed." },
   WORKFLOW_CANCELED: { retryable: false, meaning: "A code workflow was canceled." },
   HANDLER_UNKNOWN: { retryable: false, meaning: "The code of a workflow answers no query or update of that name." },
-  HANDLER_FAILED: { retryable: false, meaning: "The code of a workflow threw while it answered a query." },
+  HANDLER_FAILED: { retryable: false, meaning: "The handler of a query or update threw in the code of a workflow." },
   INPUT_INVALID: { retryable: false, meaning: "A value does not match a schema of a code workflow." },
   TASK_DUPLICATE: { retryable: false, meaning: "Two tasks of one workflow have the same name." },
   TASK_INVALID: { retryable: false, meaning: "A task is incomplete, or one of its settings is out of range." },

@@ -17,7 +17,6 @@ import { preview } from "../base/preview.ts";
 import type { MemberEvent } from "../cluster/member-event.ts";
 import type { MemberView } from "../cluster/member-view.ts";
 import { checkName } from "../code/step-check.ts";
-import { StepFailed } from "../code/step-failed.ts";
 import { parsed, textOf } from "../code/values.ts";
 import type { DomainOverview } from "../dispatch/dispatcher.ts";
 import type { Link, LinkListener } from "../dispatch/link.ts";
@@ -73,6 +72,7 @@ import { Purging } from "./purging.ts";
 import { Schedules } from "./schedules.ts";
 import type { RaisedData, RunJobOptions, StartOptions, SubmitOptions } from "./start-options.ts";
 import { jsonTexts } from "./submission.ts";
+import { UpdateFailed } from "./update-failed.ts";
 import { WorkflowController } from "./workflow-controller.ts";
 import { WorkflowHandle } from "./workflow-handle.ts";
 
@@ -268,8 +268,8 @@ export class Engine implements InstanceOperations {
 
   /**
    * Runs an update handler of the code and returns its result. The same `updateId` again is the same update.
-   * `HANDLER_UNKNOWN`; `INPUT_INVALID` if the handler's validator refuses the input; throws `StepFailed` if the handler
-   * fails.
+   * `HANDLER_UNKNOWN`; `INPUT_INVALID` if the handler's validator refuses the input; throws `UpdateFailed`
+   * (`HANDLER_FAILED`) if the handler throws.
    */
   async updateWorkflowInstance<Answer = unknown>(
     instanceId: string,
@@ -285,9 +285,7 @@ export class Engine implements InstanceOperations {
     const data = text === undefined ? {} : { data: text };
     await this.#instances.change({ type: "RequestUpdate", id: instanceId, update, name, ...data });
     const { key, answer } = await this.#parts.calls.awaitUpdate(instanceId, update);
-    if (answer.failure !== undefined) {
-      throw new StepFailed(`update "${name}" failed: ${answer.failure.message}`, answer.failure);
-    }
+    if (answer.failure !== undefined) throw new UpdateFailed(name, answer.failure);
     return (await this.#instances.readPayload(key, answer.output)) as Answer;
   }
 

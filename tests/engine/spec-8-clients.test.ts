@@ -5,7 +5,7 @@ import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { z } from "zod";
-import { defineJob, defineWorkflow, StepFailed, WorkflowCanceled } from "../../src/index.ts";
+import { defineJob, defineWorkflow, hasCode, UpdateFailed, WorkflowCanceled } from "../../src/index.ts";
 import { CodeRig } from "./code-rig.ts";
 import { Gate, says, task, workflow } from "./rig.ts";
 
@@ -351,7 +351,9 @@ describe("8.1 updates", () => {
     const rig = await CodeRig.start(t, { workflows: [account] });
     const handle = await rig.engine.startWorkflow(account, 10);
     await assert.rejects(handle.update("break"), (error) => {
-      assert.ok(error instanceof StepFailed);
+      assert.ok(error instanceof UpdateFailed);
+      assert.ok(hasCode(error, "HANDLER_FAILED"));
+      assert.equal(error.failure.type, "StepFailed");
       assert.equal(error.message, 'update "break" failed: activity "refuse" failed: no that here');
       return true;
     });

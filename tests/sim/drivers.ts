@@ -1,6 +1,6 @@
 import { isCodeWorkflow } from "../../src/authoring/code-workflow.ts";
 import { TaskBuilder } from "../../src/authoring/task-builder.ts";
-import { StepFailed } from "../../src/code/step-failed.ts";
+import { UpdateFailed } from "../../src/engine/update-failed.ts";
 import type { InstanceView } from "../../src/views/instance-view.ts";
 import type { Engine } from "../../src/engine/engine.ts";
 import { hasEnded } from "../../src/kernel/status.ts";
@@ -365,7 +365,7 @@ async function updated(
   try {
     return await engine.updateWorkflowInstance(id, name, data, { updateId: marker });
   } catch (error) {
-    if (error instanceof StepFailed) return { failed: error.failure.message };
+    if (error instanceof UpdateFailed) return { failed: error.failure.message };
     throw error;
   }
 }

@@ -22,8 +22,6 @@ export function answerOf(error: unknown, logger: Logger): Answer {
   if (error instanceof Error && "code" in error && isErrorCode(error.code)) {
     return answerOfEngine(error.code, error.message);
   }
-  // An update handler of workflow code threw: a failure of the code, not of the server.
-  if (error instanceof Error && error.name === "StepFailed") return answerOfEngine("HANDLER_FAILED", error.message);
   const id = randomUUID();
   const stack = error instanceof Error ? error.stack : undefined;
   logger.error({ errorId: id, error: messageOf(error), stack }, "a request failed because of an internal error");
