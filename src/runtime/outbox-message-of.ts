@@ -1,11 +1,11 @@
-import { assert } from "../base/assert.ts";
+import { assert, unreachable } from "../base/assert.ts";
 import type { Command, StartChild } from "../kernel/command.ts";
 import { scheduleWorkflowName } from "../kernel/event.ts";
 import { childWorkflow } from "../kernel/task-definition.ts";
 import type { InstanceActor } from "./instance-actor.ts";
 import type { OutboxMessage } from "./outbox.ts";
 
-/** The message of a command that concerns another instance. */
+/** The message of a command that concerns another instance; undefined for a command that concerns only its own. */
 export function outboxMessageOf(actor: InstanceActor, command: Command): OutboxMessage | undefined {
   const { key: from } = actor;
   switch (command.type) {
@@ -35,8 +35,13 @@ export function outboxMessageOf(actor: InstanceActor, command: Command): OutboxM
         ...(patch !== undefined && { patch }),
       };
     }
-    default:
+    case "RunTasks":
+    case "WithdrawTasks":
+    case "AbortTasks":
+    case "EvaluateDecision":
       return undefined;
+    default:
+      return unreachable(command, "a command");
   }
 }
 

@@ -1,3 +1,4 @@
+import { assert, unreachable } from "../base/assert.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
@@ -88,15 +89,27 @@ export class TurnEffects {
   }
 
   #carryOut(actor: InstanceActor, effect: Command): void {
-    if (effect.type === "RunTasks") {
-      // The next owner of a shard that is closing finds them scheduled.
-      if (!this.#state.isClosing) for (const task of effect.tasks) this.#dispatcher.enqueue(actor.run(task));
-    } else if (effect.type === "WithdrawTasks") this.#dispatcher.withdraw(effect.attemptIds);
-    else if (effect.type === "AbortTasks") {
-      this.#dispatcher.abort(effect.attemptIds);
-      this.#remoteAttempts.abort(effect.attemptIds);
-    } else if (effect.type === "EvaluateDecision" && actor instanceof DagActor) {
-      actor.decideLater(effect.task, effect.attempt);
+    switch (effect.type) {
+      case "RunTasks":
+        // The next owner of a shard that is closing finds them scheduled.
+        if (!this.#state.isClosing) for (const task of effect.tasks) this.#dispatcher.enqueue(actor.run(task));
+        return;
+      case "WithdrawTasks":
+        return this.#dispatcher.withdraw(effect.attemptIds);
+      case "AbortTasks":
+        this.#dispatcher.abort(effect.attemptIds);
+        return this.#remoteAttempts.abort(effect.attemptIds);
+      case "EvaluateDecision":
+        assert(actor instanceof DagActor, "only DAGs have decisions");
+        return actor.decideLater(effect.task, effect.attempt);
+      case "StartChild":
+      case "TellChild":
+      case "SendEvent":
+      case "TellParent":
+        // Its outbox message was written with the turn.
+        return;
+      default:
+        return unreachable(effect, "a command");
     }
   }
 
