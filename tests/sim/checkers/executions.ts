@@ -86,7 +86,8 @@ function endedUnreported(evidence: Evidence, life: LifeRecord, run: JobRun, agai
   const { stopping, end } = life;
   const hasEnded = (end?.at ?? Infinity) < again.at;
   if (life.role === "worker" || stopping === undefined) return hasEnded;
-  if (Math.min(end?.at ?? Infinity, again.at) >= stopping.at + evidence.setting.stopGraceMs) return true;
+  const graceMs = evidence.setting.stopGraceMs / life.rate;
+  if (Math.min(end?.at ?? Infinity, again.at) + roundingMs >= stopping.at + graceMs) return true;
   if (!hasEnded || end?.how !== "stopped" || run.end === undefined || run.end.at >= stopping.at) return hasEnded;
   return storeFailed(evidence, life, run.end.at, end.at);
 }
