@@ -1,8 +1,9 @@
-/** The table of error codes, the sources and docs/errors.md say the same, each in all directions. */
+/** The tables of error codes, the sources, docs/errors.md and docs/http-api.md say the same, each in all directions. */
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
+import { interfaceErrors } from "../src/api/envelope.ts";
 import { errorCodes } from "../src/base/error.ts";
 import { EngineError } from "../src/index.ts";
 
@@ -18,9 +19,11 @@ const sections = new Map(
     .map((section) => [section.slice(0, section.indexOf("\n")).trim(), section.slice(section.indexOf("\n"))]),
 );
 
-/** Program text: no tests, and not the table itself. */
+const tables: readonly string[] = [join("src", "base", "error.ts"), join("src", "api", "envelope.ts")];
+
+/** Program text: no tests, and not the tables themselves. */
 const sources = globSync("src/**/*.ts", { cwd: root })
-  .filter((path) => !/\.(?:test|rig)\.ts$/.test(path) && path !== join("src", "base", "error.ts"))
+  .filter((path) => !/\.(?:test|rig)\.ts$/.test(path) && !tables.includes(path))
   .map((path) => ({ path, text: readFileSync(join(root, path), "utf8") }));
 
 describe("docs/errors.md", () => {
@@ -48,12 +51,48 @@ describe("docs/errors.md", () => {
   });
 });
 
+describe("docs/http-api.md", () => {
+  const page = readFileSync(join(root, "docs/http-api.md"), "utf8");
+
+  test("has a row for every code of the HTTP interface, with its status, and none for others", () => {
+    const rows = rowsOfCodes(page);
+    assert.ok(rows.size > 10);
+    assert.deepEqual(Object.fromEntries(rows), interfaceErrors);
+  });
+
+  test("would not pass with a code that has no row, or another status", () => {
+    assert.deepEqual(
+      [...rowsOfCodes("| `A_B` | 409 | Why. |\n| `INTERNAL` | 500 | Why. |\n| A_C | 409 | Why. |")],
+      [
+        ["A_B", 409],
+        ["INTERNAL", 500],
+      ],
+    );
+  });
+
+  test("names no code that is not there", () => {
+    const known: ReadonlySet<string> = new Set([...codes, ...Object.keys(interfaceErrors)]);
+    const words = (page.match(/`[A-Z]+(?:_[A-Z]+)+`/g) ?? []).map((word) => word.slice(1, -1));
+    assert.deepEqual(
+      words.filter((word) => !known.has(word) && !word.startsWith("HEDDLE_")),
+      [],
+    );
+  });
+
+  test("lists no code of the engine", () => {
+    assert.deepEqual(
+      codes.filter((code) => Object.hasOwn(interfaceErrors, code)),
+      [],
+    );
+  });
+});
+
 describe("the sources", () => {
   const text = sources.map((source) => withoutQuestions(source.text)).join("\n");
 
   test("were read", () => assert.ok(sources.length > 50));
 
-  for (const code of codes) {
+  for (const code of [...codes, ...Object.keys(interfaceErrors)]) {
     test(`give ${code}`, () => assert.ok(text.includes(`"${code}"`), `nobody gives ${code}: take it out of the table`));
   }
 
@@ -84,6 +123,12 @@ test("an error knows its code, and whether to try again", () => {
 /** Asking for a code is not giving it. */
 function withoutQuestions(text: string): string {
   return text.replaceAll(/hasCode\([^;{]*?"[A-Z_]+"\)/g, "");
+}
+
+/** Rows `| code | status | meaning |` of a table. */
+function rowsOfCodes(page: string): Map<string, number> {
+  const rows = page.matchAll(/^\| `([A-Z_]+)` \| (\d{3}) \| \S/gm);
+  return new Map(Array.from(rows, ([, code = "", status]) => [code, Number(status)]));
 }
 
 function codesMade(text: string): string[] {

@@ -292,11 +292,18 @@ describe("a planted violation is caught:", () => {
       ),
       parse("src/a/b.ts", `throw new EngineError("SCHEDULE_INVALID");`),
       parse("src/a/c.ts", `import { a } from "./a.ts"; give("TASK_UNKNOWN");`),
-      parse("src/a/d.ts", `/** Throws OPTION_INVALID; NOT_OURS */ throw new EngineError("SCHEDULE_INVALID");`),
+      parse(
+        "src/a/d.ts",
+        `/** Throws OPTION_INVALID; TOKEN_LAST; NOT_OURS */ throw new EngineError("SCHEDULE_INVALID");`,
+      ),
     ];
     assert.deepEqual(
       thrownCodes(planted).map(({ path, what }) => `${path} ${what.slice(0, 25)}`),
-      ["src/a/a.ts promises TASK_INVALID, wh", "src/a/d.ts promises OPTION_INVALID, "],
+      [
+        "src/a/a.ts promises TASK_INVALID, wh",
+        "src/a/d.ts promises OPTION_INVALID, ",
+        "src/a/d.ts promises TOKEN_LAST, whic",
+      ],
     );
   });
 

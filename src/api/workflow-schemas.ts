@@ -50,7 +50,7 @@ export const changedWorkflow = z.object({
   ifVersion: z
     .string()
     .optional()
-    .meta({ description: "Refused with CONFLICT if somebody has saved another one since." }),
+    .meta({ description: "Refused with VERSION_CHANGED if the saved version is another one." }),
 });
 
 export const workflowSchedule = z.object({

@@ -43,7 +43,10 @@ export const errorCodes = {
     retryable: false,
     meaning: "A worker, or the member it is connected to, sent a message that the protocol does not allow.",
   },
-  CONFLICT: { retryable: false, meaning: "The resource was changed meanwhile." },
+  VERSION_CHANGED: {
+    retryable: false,
+    meaning: "A saved workflow has another version than the one that the change is based on.",
+  },
   SCHEDULE_INVALID: { retryable: false, meaning: "A schedule's times or settings are invalid." },
   SCHEDULE_UNKNOWN: { retryable: false, meaning: "No schedule of that id is known." },
   DOMAIN_UNKNOWN: { retryable: false, meaning: "No domain of that name is declared." },

@@ -59,7 +59,7 @@ export interface NewEntry extends ScheduleFieldsChange {
 /** A change of an entry. A cron expression of null removes the schedule. */
 export interface EntryChange extends ScheduleFieldsChange {
   readonly spec?: DagSpec | undefined;
-  /** Optimistic lock: `CONFLICT` if the current version is another. */
+  /** Optimistic lock: `VERSION_CHANGED` if the current version is another. */
   readonly ifVersion?: string | undefined;
   readonly by?: string | null | undefined;
 }
@@ -146,7 +146,7 @@ export class Catalogue {
     return await this.#inForce(stored);
   }
 
-  /** Saves a new version; omitted fields are kept. `WORKFLOW_UNKNOWN`, `CONFLICT`, `SCHEDULE_INVALID`, and the errors of the definition. */
+  /** Saves a new version; omitted fields are kept. `WORKFLOW_UNKNOWN`, `VERSION_CHANGED`, `SCHEDULE_INVALID`, and the errors of the definition. */
   async update(idOrName: string, change: EntryChange): Promise<Saved> {
     return await this.#change(idOrName, change, "Update");
   }
@@ -232,7 +232,7 @@ export class Catalogue {
       if (before?.id !== id) {
         throw new EngineError("WORKFLOW_UNKNOWN", `no workflow ${preview(idOrName)} is in the catalogue any more`);
       }
-      if (ifVersion !== undefined && ifVersion !== before.version) throw conflict(name);
+      if (ifVersion !== undefined && ifVersion !== before.version) throw versionChanged(name);
       const { spec = before.spec } = change;
       return { id, spec, ...this.#changedSchedule(before, change), operation, by };
     });
@@ -276,7 +276,7 @@ export class Catalogue {
       const stored = { entry, revision: (before?.revision ?? 0) + 1 };
       const isLast = await this.#saveEntry(stored, before?.entry);
       if (isLast) return stored;
-      if (isSecond) throw conflict(name);
+      if (isSecond) throw versionChanged(name);
     }
   }
 
@@ -407,9 +407,9 @@ function isSame(one: CatalogueEntry, other: CatalogueEntry): boolean {
   return canonicalJson(rest) === canonicalJson({ ...other, updatedAt: undefined, updatedBy: undefined });
 }
 
-function conflict(name: string): EngineError {
+function versionChanged(name: string): EngineError {
   return new EngineError(
-    "CONFLICT",
+    "VERSION_CHANGED",
     `workflow ${preview(name)} was saved by somebody else meanwhile: read it again, and repeat the change on top of theirs`,
   );
 }

@@ -154,7 +154,7 @@ export class Reconciler {
       return await this.#doSettleSchedule(stored, isOwnSave);
     } catch (error) {
       if (!(error instanceof EngineError)) throw error;
-      return { isChanged: true, problem: `its schedule is not as it should be: ${messageOf(error)}` };
+      return withProblem(messageOf(error));
     }
   }
 
@@ -165,7 +165,7 @@ export class Reconciler {
     const there = await this.#findSchedule(name);
     if (there === undefined) return isScheduled ? await this.#makeSchedule(entry, cron) : untouched;
     if (there.spec.workflow !== name) {
-      throw new EngineError("CONFLICT", `schedule ${preview(name)} starts workflow ${preview(workflowOf(there.spec))}`);
+      return withProblem(`schedule ${preview(name)} starts workflow ${preview(workflowOf(there.spec))}`);
     }
     // The view of a schedule may be stale; the state that this process applied last is newer.
     const followed = this.#followed.get(name);
@@ -230,6 +230,10 @@ interface Touched {
 }
 
 const untouched: Touched = { isChanged: false, problem: null };
+
+function withProblem(problem: string): Touched {
+  return { isChanged: true, problem: `its schedule is not as it should be: ${problem}` };
+}
 
 function followedOf({ entry, revision }: StoredEntry): Followed {
   const { id, isScheduled } = entry;

@@ -146,7 +146,7 @@ for (const [where, openStore] of Object.entries(stores)) {
       const one = await catalogue.create({ name: "etl", spec: dag("one") });
       await catalogue.update("etl", { spec: dag("two"), ifVersion: one.version });
       const late = catalogue.update("etl", { spec: dag("three"), ifVersion: one.version });
-      await assert.rejects(late, says("CONFLICT", "etl"));
+      await assert.rejects(late, says("VERSION_CHANGED", "etl"));
       assert.deepEqual((await catalogue.get("etl")).spec, dag("two"));
     });
 
@@ -315,7 +315,7 @@ for (const [where, openStore] of Object.entries(stores)) {
       await catalogue.create({ name: "etl", spec: dag("none") });
       const saves = Array.from({ length: 10 }, (_, index) => catalogue.update("etl", { spec: dag(`${index}`) }));
       const results = await Promise.allSettled(saves);
-      for (const result of results) if (result.status === "rejected") says("CONFLICT")(result.reason);
+      for (const result of results) if (result.status === "rejected") says("VERSION_CHANGED")(result.reason);
       const kept = results.filter(({ status }) => status === "fulfilled");
       assert.equal((await catalogue.versions("etl")).length, kept.length + 1);
       const creates = Array.from({ length: 5 }, () => catalogue.create({ name: "new", spec: dag("one") }));

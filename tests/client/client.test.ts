@@ -27,7 +27,10 @@ describe("the client", () => {
     assert.equal(await client.start("talk", input, { instanceId: "x" }), "x");
     const first = await client.start("talk", input, { idempotencyKey: "k" });
     assert.equal(await client.start("talk", input, { idempotencyKey: "k" }), first);
-    await assert.rejects(client.start("talk", { a: 2 }, { idempotencyKey: "k" }), { code: "CONFLICT", status: 409 });
+    await assert.rejects(client.start("talk", { a: 2 }, { idempotencyKey: "k" }), {
+      code: "IDEMPOTENCY_KEY_REUSED",
+      status: 409,
+    });
     assert.equal((await client.call("listInstances")).items.length, 2);
   });
 

@@ -35,7 +35,7 @@ test("12.1 what one member is told, the other knows", { timeout: 60_000 }, async
   assert.equal(new Set(started.map(({ instanceId }) => instanceId)).size, 1);
   const id = started[0]?.instanceId ?? "";
   for (const rig of [one, other]) assert.equal((await rig.end(id, { token })).status, "Success");
-  await other.refused("triggerWorkflow", { ...sent, body: {} }, { status: 409, code: "CONFLICT" });
+  await other.refused("triggerWorkflow", { ...sent, body: {} }, { status: 409, code: "IDEMPOTENCY_KEY_REUSED" });
 
   await one.ok("createWorkflow", { token, body: { name: "two", dagSpec: twoNodes }, key: "w" });
   await other.ok("createWorkflow", { token, body: { name: "two", dagSpec: twoNodes }, key: "w" });

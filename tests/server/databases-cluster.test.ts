@@ -102,7 +102,7 @@ test("12.1 two servers on PostgreSQL answer as one", { timeout: 60_000 }, async 
       const sent = { token, params: { id: "hello" }, body: { count }, key: `k${count}` };
       const both = await Promise.all([one, other, one, other].map((rig) => rig.ok("triggerWorkflow", sent)));
       assert.equal(new Set(both.map(({ instanceId }) => instanceId)).size, 1);
-      await other.refused("triggerWorkflow", { ...sent, body: {} }, { status: 409, code: "CONFLICT" });
+      await other.refused("triggerWorkflow", { ...sent, body: {} }, { status: 409, code: "IDEMPOTENCY_KEY_REUSED" });
     }
     const body = { scheduleId: "s", workflow: "hello", every: { cron: "0 0 1 1 *" } };
     await Promise.all(rigs.map((rig) => rig.ok("createSchedule", { token, body, key: "s" })));

@@ -105,7 +105,7 @@ describe("tokens", () => {
     await rig.ok("createToken", { token, body: { name: "bob", role: "admin" } });
     await rig.ok("deleteToken", { token, params: { name: "bob" } });
     const params = { name: "ann" };
-    const { message } = await rig.refused("deleteToken", { token, params }, { status: 409, code: "CONFLICT" });
+    const { message } = await rig.refused("deleteToken", { token, params }, { status: 409, code: "TOKEN_LAST" });
     assert.match(message ?? "", /"ann" is the last one/);
     await rig.ok("deleteToken", { token, params, query: { force: true } });
     await rig.ok("listTokens");

@@ -4,7 +4,7 @@ import { describe, test } from "node:test";
 import { ServerRig } from "./rig.ts";
 import { twoNodes } from "./sample-app.ts";
 
-const conflict = { status: 409, code: "CONFLICT" };
+const reused = { status: 409, code: "IDEMPOTENCY_KEY_REUSED" };
 
 describe("a key", () => {
   test("12.1 starts one instance, however often and from wherever it is sent", async (t) => {
@@ -15,11 +15,11 @@ describe("a key", () => {
     await rig.end(first?.instanceId ?? "");
     await rig.restart();
     assert.deepEqual(await rig.ok("triggerWorkflow", sent), first);
-    await rig.refused("triggerWorkflow", { ...sent, body: { colour: "blue" } }, conflict);
-    await rig.refused("triggerWorkflow", { params: sent.params, key: "k" }, conflict);
+    await rig.refused("triggerWorkflow", { ...sent, body: { colour: "blue" } }, reused);
+    await rig.refused("triggerWorkflow", { params: sent.params, key: "k" }, reused);
     const large = { params: { id: "hello" }, body: { text: "x".repeat(10_000) }, key: "large" };
     assert.deepEqual(await rig.ok("triggerWorkflow", large), await rig.ok("triggerWorkflow", large));
-    await rig.refused("triggerWorkflow", { ...large, body: { text: "x".repeat(10_001) } }, conflict);
+    await rig.refused("triggerWorkflow", { ...large, body: { text: "x".repeat(10_001) } }, reused);
     assert.equal((await rig.ok("listInstances")).items.length, 2);
     const other = await rig.ok("triggerWorkflow", { ...sent, params: { id: "pauses" } });
     assert.notDeepEqual(other, first);
@@ -33,8 +33,8 @@ describe("a key", () => {
     await rig.end(first?.instanceId ?? "");
     await rig.restart();
     assert.deepEqual(await rig.ok("runJob", sent), first);
-    await rig.refused("runJob", { ...sent, body: "ho" }, conflict);
-    await rig.refused("runJob", { params: sent.params, key: "k" }, conflict);
+    await rig.refused("runJob", { ...sent, body: "ho" }, reused);
+    await rig.refused("runJob", { params: sent.params, key: "k" }, reused);
     const named = { params: { name: "repeat" }, body: 3, query: { instanceId: "three" }, key: "n" };
     assert.deepEqual(await rig.ok("runJob", named), await rig.ok("runJob", named));
     const exists = { status: 409, code: "INSTANCE_EXISTS" };
@@ -48,14 +48,14 @@ describe("a key", () => {
     const sent = { params: { id: "talk" }, body: { topic: "tea" }, key: "k" };
     const { instanceId: id } = await rig.ok("triggerWorkflow", sent);
     assert.deepEqual(await rig.ok("triggerWorkflow", sent), { instanceId: id });
-    await rig.refused("triggerWorkflow", { ...sent, body: { topic: "milk" } }, conflict);
+    await rig.refused("triggerWorkflow", { ...sent, body: { topic: "milk" } }, reused);
     await rig.ok("raiseEvent", { params: { id, name: "go" } });
     await rig.end(id);
     const fork = { params: { id }, body: { task: 0 }, key: "f" };
     const forked = await rig.ok("forkInstance", fork);
     await rig.restart();
     assert.deepEqual(await rig.ok("forkInstance", fork), forked);
-    await rig.refused("forkInstance", { ...fork, body: { task: 1 } }, conflict);
+    await rig.refused("forkInstance", { ...fork, body: { task: 1 } }, reused);
   });
 
   test("12.1 makes one workflow, one schedule, one run of it", async (t) => {
@@ -65,7 +65,7 @@ describe("a key", () => {
     assert.deepEqual(made[0], made[1]);
     await rig.restart();
     assert.deepEqual(await rig.ok("createWorkflow", workflow), made[0]);
-    await rig.refused("createWorkflow", { ...workflow, body: { ...workflow.body, name: "other" } }, conflict);
+    await rig.refused("createWorkflow", { ...workflow, body: { ...workflow.body, name: "other" } }, reused);
     const duplicate = { status: 409, code: "WORKFLOW_DUPLICATE" };
     await rig.refused("createWorkflow", { ...workflow, key: "another" }, duplicate);
     const schedule = { body: { scheduleId: "s", workflow: "two", every: { cron: "0 0 * * *" } }, key: "s" };
@@ -133,7 +133,7 @@ describe("a key", () => {
     assert.notEqual(first.token, second.token);
     await rig.refused("getCluster", { token: first.token }, { status: 401, code: "UNAUTHORIZED" });
     await rig.ok("getCluster", { token: second.token });
-    await rig.refused("createToken", { ...sent, body: { name: "ann", role: "admin" } }, conflict);
+    await rig.refused("createToken", { ...sent, body: { name: "ann", role: "admin" } }, reused);
     const { items } = await rig.ok("listTokens", { token: "root" });
     assert.deepEqual(
       items.map(({ name, createdAt }) => [name, createdAt === null]),

@@ -30,7 +30,7 @@ describe("the instance of a schedule", () => {
       for (const update of name === "updateInstance" ? ["change", "backfill", "delete", "pause"] : ["wake"]) {
         const params = { id: "schedule:s", name: update, nodeId: "0" };
         const body = bodies[name] ?? {};
-        const { message } = await rig.refused(name, { params, body }, { status: 409, code: "CONFLICT" });
+        const { message } = await rig.refused(name, { params, body }, { status: 409, code: "INSTANCE_OWNED" });
         assert.match(String(message), /instance "schedule:s" is schedule "s": use PUT or DELETE \/api\/schedule\/s/);
       }
       assert.equal((await rig.ok("getHistory", { params: { id: "schedule:s" } })).items.length, before);

@@ -56,7 +56,7 @@ async function workflows(rig: ServerRig): Promise<void> {
   await rig.refused(
     "updateWorkflow",
     { params: { id: "two" }, body: { dagSpec: twoNodes, ifVersion: made.version } },
-    { status: 409, code: "CONFLICT" },
+    { status: 409, code: "VERSION_CHANGED" },
   );
   const versions = await rig.ok("listWorkflowVersions", { params: { id: "two" } });
   assert.deepEqual(
@@ -106,10 +106,10 @@ async function schedulesOfWorkflow(rig: ServerRig): Promise<void> {
   while ((await isEnabled())[1] === false) await new Promise((resolve) => setTimeout(resolve, 5));
   assert.deepEqual(await isEnabled(), [true, true]);
   const body = { workflow: "two", every: { rateMs: 1000 } };
-  const conflict = { status: 409, code: "CONFLICT" };
+  const owned = { status: 409, code: "SCHEDULE_OWNED" };
   const refusals = [
-    await rig.refused("changeSchedule", { params, body }, conflict),
-    await rig.refused("deleteSchedule", { params }, conflict),
+    await rig.refused("changeSchedule", { params, body }, owned),
+    await rig.refused("deleteSchedule", { params }, owned),
   ];
   for (const { message } of refusals) assert.match(message ?? "", /PUT \/api\/workflow\/two\/schedule/);
   await rig.refused("pauseSchedule", { params: { id: "nobody" } }, { status: 404, code: "SCHEDULE_UNKNOWN" });
@@ -124,8 +124,8 @@ async function startedWithLimit(rig: ServerRig): Promise<void> {
   const waiting = await rig.ok("listWaitingNodes", { query: { limit: 1 } });
   assert.deepEqual([waiting.total, waiting.items[0]?.reason], [1, "instance-limit"]);
   await rig.ok("triggerWorkflow", { ...three, query: { maxConcurrentTasks: 2 } });
-  const conflict = { status: 409, code: "CONFLICT" };
-  await rig.refused("triggerWorkflow", { ...three, query: { maxConcurrentTasks: 3 } }, conflict);
+  const reused = { status: 409, code: "IDEMPOTENCY_KEY_REUSED" };
+  await rig.refused("triggerWorkflow", { ...three, query: { maxConcurrentTasks: 3 } }, reused);
   const invalid = { status: 400, code: "REQUEST_INVALID" };
   for (const maxConcurrentTasks of ["0", "many", "1.5"]) {
     await rig.refused("triggerWorkflow", { ...three, query: { maxConcurrentTasks } }, invalid);

@@ -49,9 +49,9 @@ describe("tokens", () => {
 
   test("the first token must be an admin's, and a refusal names the way back in", async (t) => {
     const rig = await ServerRig.start(t);
-    const conflict = { status: 409, code: "CONFLICT" };
+    const refusal = { status: 409, code: "ADMIN_TOKEN_MISSING" };
     for (const role of ["viewer", "operator", "worker"] as const) {
-      const { message } = await rig.refused("createToken", { body: { name: "pool", role } }, conflict);
+      const { message } = await rig.refused("createToken", { body: { name: "pool", role } }, refusal);
       assert.match(message ?? "", /--role admin.*HEDDLE_TOKEN/);
       await rig.ok("listTokens");
     }
@@ -71,7 +71,7 @@ describe("tokens", () => {
     await rig.ok("createToken", { token, body: { name: "ended", role: "admin", expiresAt } });
     while (Date.now() < expiresAt) await delay(50);
     const params = { name: "root" };
-    const { message } = await rig.refused("deleteToken", { token, params }, { status: 409, code: "CONFLICT" });
+    const { message } = await rig.refused("deleteToken", { token, params }, { status: 409, code: "TOKEN_LAST" });
     assert.match(message ?? "", /"root" is the last one of an admin/);
     await rig.ok("createToken", { token, body: { name: "other", role: "admin" } });
     await rig.ok("deleteToken", { token, params });
@@ -110,7 +110,7 @@ describe("tokens", () => {
     await rig.refused(
       "deleteToken",
       { params: { name: "the viewer" }, token: "a-secret" },
-      { status: 409, code: "CONFLICT" },
+      { status: 409, code: "TOKEN_CONFIGURED" },
     );
   });
 
@@ -126,7 +126,7 @@ describe("tokens", () => {
     await rig.refused(
       "createToken",
       { token: "root", body: { name: "long", role: "viewer" } },
-      { status: 409, code: "CONFLICT" },
+      { status: 409, code: "TOKEN_EXISTS" },
     );
   });
 

@@ -1,9 +1,11 @@
+import { interfaceErrors } from "../../src/api/envelope.ts";
 import { errorCodes } from "../../src/base/error.ts";
 import { importsOf } from "./imports.ts";
 import { finding, isTest } from "./source.ts";
 import type { Finding, Source } from "./source.ts";
 
-const table = "src/base/error.ts";
+const tables: readonly string[] = ["src/base/error.ts", "src/api/envelope.ts"];
+const codes = { ...errorCodes, ...interfaceErrors };
 const storeInterface = "src/stores/store.ts";
 
 /**
@@ -12,7 +14,7 @@ const storeInterface = "src/stores/store.ts";
  * behind the store's interface.
  */
 export function thrownCodes(sources: readonly Source[]): Finding[] {
-  const product = sources.filter(({ path }) => path.startsWith("src/") && !isTest(path) && path !== table);
+  const product = sources.filter(({ path }) => path.startsWith("src/") && !isTest(path) && !tables.includes(path));
   const byPath = new Map(product.map((source) => [source.path, source]));
   const importers = new Map<string, Source[]>();
   for (const source of product) {
@@ -38,7 +40,7 @@ function promises({ comments }: Source): { code: string; start: number }[] {
     .filter(({ type, value }) => type === "Block" && value.startsWith("*"))
     .flatMap(({ value, start }) =>
       Array.from(value.matchAll(/\b[A-Z]+(?:_[A-Z]+)+\b/g), ([code]) => ({ code, start })).filter(({ code }) =>
-        Object.hasOwn(errorCodes, code),
+        Object.hasOwn(codes, code),
       ),
     );
 }

@@ -12,7 +12,7 @@ export const errorStatus: Readonly<Record<ErrorCode, number>> = {
   WORKER_UNKNOWN: 404,
 
   // The state of the resource does not allow the operation.
-  CONFLICT: 409,
+  VERSION_CHANGED: 409,
   WORKFLOW_DUPLICATE: 409,
   WORKFLOW_CHANGED: 409,
   WORKFLOW_NOT_DURABLE: 409,

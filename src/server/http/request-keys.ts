@@ -66,13 +66,13 @@ export class RequestKeys {
     this.#timer?.cancel();
   }
 
-  /** Runs the work once per key. `CONFLICT` if the key was used for another request. */
+  /** Runs the work once per key. `IDEMPOTENCY_KEY_REUSED` if the key was used for another request. */
   async once<Data>(request: KeyedRequest, run: (isRepeat: boolean) => Promise<Data>): Promise<Data> {
     const name = hash(JSON.stringify([request.operation, request.target, request.key]));
     const digest = hash(JSON.stringify(request.content) ?? "");
     const other = this.#underWay.get(name);
     if (other !== undefined) {
-      if (other.digest !== digest) throw conflict();
+      if (other.digest !== digest) throw keyReused();
       if (!request.isSecret) return (await other.answer) as Data;
     }
     const answer = this.#carryOut(name, digest, { isSecret: request.isSecret, run });
@@ -113,7 +113,7 @@ export class RequestKeys {
     for (;;) {
       const there = await store.findDocument(kind, name);
       const remembered = there === undefined ? undefined : (JSON.parse(there.body) as Remembered);
-      if (remembered !== undefined && remembered.digest !== digest) throw conflict();
+      if (remembered !== undefined && remembered.digest !== digest) throw keyReused();
       if (remembered?.answer !== undefined) return { answer: remembered.answer };
       const isUnderWay = there !== undefined && clock.now() - there.at < patienceMs;
       // A secret answer is not recorded, so there is nothing to wait for.
@@ -144,8 +144,11 @@ export class RequestKeys {
   }
 }
 
-function conflict(): HttpError {
-  return new HttpError("CONFLICT", "that Idempotency-Key was used for another request: give each request its own");
+function keyReused(): HttpError {
+  return new HttpError(
+    "IDEMPOTENCY_KEY_REUSED",
+    "that Idempotency-Key was used for another request: give each request its own",
+  );
 }
 
 function hash(text: string): string {

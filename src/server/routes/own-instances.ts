@@ -1,8 +1,8 @@
 import { paths, type RouteName } from "../../api/paths.ts";
-import { EngineError } from "../../base/error.ts";
 import { preview } from "../../base/preview.ts";
 import { scheduleInstancePrefix } from "../../engine/schedules.ts";
 import type { Handlers } from "../http/handler.ts";
+import { HttpError } from "../request/http-error.ts";
 
 /** Operations that are safe for the instance of a schedule: a quarantined one can be resumed, an ended one deleted. */
 const allowed: readonly RouteName[] = ["queryInstance", "resumeInstance", "deleteInstance"];
@@ -32,13 +32,13 @@ function protectedHandler(handler: InstanceHandler): InstanceHandler {
   };
 }
 
-/** Refuses the instance of a schedule with `CONFLICT`. */
+/** Refuses the instance of a schedule with `INSTANCE_OWNED`. */
 function refuseScheduleInstance(instanceId: string): void {
   if (!instanceId.startsWith(scheduleInstancePrefix)) return;
   const scheduleId = instanceId.slice(scheduleInstancePrefix.length);
   const path = `/api/schedule/${encodeURIComponent(scheduleId)}`;
-  throw new EngineError(
-    "CONFLICT",
+  throw new HttpError(
+    "INSTANCE_OWNED",
     `instance ${preview(instanceId)} is schedule ${preview(scheduleId)}: use PUT or DELETE ${path}, or POST pause, resume, trigger or backfill below it (heddle schedule)`,
   );
 }

@@ -6,6 +6,7 @@ import { preview } from "../../base/preview.ts";
 import type { ScheduleSpec } from "../../schedules/schedule-spec.ts";
 import { workflowOf } from "../../schedules/schedule-workflow.ts";
 import type { Asked, Handlers } from "../http/handler.ts";
+import { HttpError } from "../request/http-error.ts";
 import { done, type RouteParts } from "./route-parts.ts";
 
 type ScheduleRoutes = Pick<
@@ -97,12 +98,12 @@ async function isOfCatalogue({ engine, catalogue }: RouteParts, scheduleId: stri
   return spec.workflow === scheduleId && (await catalogue.hasSchedule(scheduleId));
 }
 
-/** Refuses a schedule of a saved workflow, which would revert the change. `CONFLICT`. */
+/** Refuses a schedule of a saved workflow, which would revert the change. `SCHEDULE_OWNED`. */
 async function refuseOfCatalogue(parts: RouteParts, scheduleId: string): Promise<void> {
   if (!(await isOfCatalogue(parts, scheduleId))) return;
   const path = `/api/workflow/${encodeURIComponent(scheduleId)}`;
-  throw new EngineError(
-    "CONFLICT",
+  throw new HttpError(
+    "SCHEDULE_OWNED",
     `schedule ${preview(scheduleId)} belongs to the workflow of that name: use PUT ${path}/schedule to change it or to switch it off, or PUT ${path} with a cronExpr of null to take it away`,
   );
 }

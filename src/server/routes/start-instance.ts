@@ -34,7 +34,7 @@ export function idOfKey(what: string, { caller, key }: { readonly caller: Caller
   return `${keyPrefix}${createHash("sha256").update(text).digest("base64url")}`;
 }
 
-/** Starts an instance and returns its id. `CONFLICT` if the key was used with another body. */
+/** Starts an instance and returns its id. `IDEMPOTENCY_KEY_REUSED` if the key was used with another body. */
 export async function startInstance(
   parts: RouteParts,
   workflow: Workflow | CodeWorkflow,
@@ -93,7 +93,7 @@ async function startOnce(
     if (await isRepeat(instanceId)) return instanceId;
     if (query.instanceId !== undefined) throw await instanceExists(parts, instanceId);
     throw new HttpError(
-      "CONFLICT",
+      "IDEMPOTENCY_KEY_REUSED",
       `that Idempotency-Key was used for instance "${instanceId}", with another body or limit`,
     );
   }

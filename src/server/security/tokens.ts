@@ -1,7 +1,7 @@
 import { timingSafeEqual } from "node:crypto";
 import type { Role } from "../../api/route.ts";
 import type { Clock, Timer } from "../../base/clock.ts";
-import { EngineError, messageOf } from "../../base/error.ts";
+import { messageOf } from "../../base/error.ts";
 import type { Logger } from "../../base/logger.ts";
 import { preview } from "../../base/preview.ts";
 import { type Store, tokenDocument } from "../../stores/store.ts";
@@ -99,7 +99,7 @@ export class Tokens {
   }
 
   /**
-   * Creates a token and returns its secret, once. `CONFLICT` if the name is taken, and for a token that would end the
+   * Creates a token and returns its secret, once. `TOKEN_EXISTS`; `ADMIN_TOKEN_MISSING` for a token that would end the
    * open local access while no admin token exists: nobody could manage tokens any more.
    */
   async create(
@@ -127,11 +127,11 @@ export class Tokens {
     return secret;
   }
 
-  /** Deletes a token; false if it does not exist. `CONFLICT` for tokens of the configuration, and for the last token, or the last admin token, without `force`. */
+  /** Deletes a token; false if it does not exist. `TOKEN_CONFIGURED`; `TOKEN_LAST` for the last token, or the last admin token, without `force`. */
   async delete(name: string, { force }: { readonly force: boolean }): Promise<boolean> {
     if (this.#isFixed(name)) {
-      throw new EngineError(
-        "CONFLICT",
+      throw new HttpError(
+        "TOKEN_CONFIGURED",
         `token ${preview(name)} is one of the configuration: take it out there and start the server again`,
       );
     }
@@ -197,30 +197,30 @@ function known(token: GivenToken & { readonly expiresAt: number | null }): Known
   return { name, role, hash: Buffer.from(sha256, "hex"), expiresAt };
 }
 
-function last(name: string): EngineError {
-  return new EngineError(
-    "CONFLICT",
+function last(name: string): HttpError {
+  return new HttpError(
+    "TOKEN_LAST",
     `token ${preview(name)} is the last one: without any, everybody who reaches the server on this machine is an admin, and on other hosts nobody is let in; make another one first, or delete it with force`,
   );
 }
 
-function lastAdmin(name: string): EngineError {
-  return new EngineError(
-    "CONFLICT",
+function lastAdmin(name: string): HttpError {
+  return new HttpError(
+    "TOKEN_LAST",
     `token ${preview(name)} is the last one of an admin: without it nobody could make or delete tokens; make another admin's first, or delete it with force`,
   );
 }
 
-function needsAdminFirst(name: string, role: Role): EngineError {
-  return new EngineError(
-    "CONFLICT",
+function needsAdminFirst(name: string, role: Role): HttpError {
+  return new HttpError(
+    "ADMIN_TOKEN_MISSING",
     `token ${preview(name)} with the role ${role} would lock everybody out: with the first token this machine is no longer let in without one, and no token of an admin is there; make an admin's first ("heddle token create <name> --role admin"), or start the server with HEDDLE_TOKEN set to a secret of your own`,
   );
 }
 
-function nameTaken(name: string): EngineError {
-  return new EngineError(
-    "CONFLICT",
+function nameTaken(name: string): HttpError {
+  return new HttpError(
+    "TOKEN_EXISTS",
     `there is a token ${preview(name)} already: delete it first, or take another name`,
   );
 }
