@@ -22,7 +22,7 @@ export interface CallTableParts {
   readonly definitions: Definitions;
   readonly registry: JobRegistry;
   readonly dispatcher: Pick<Dispatcher, "waitingFor" | "progressOf">;
-  readonly region: Pick<Region, "find" | "fullFor">;
+  readonly region: Pick<Region, "find">;
   /** Undefined where one member owns every shard. */
   readonly allocators: Pick<Allocators, "report" | "resize"> | undefined;
 }
@@ -214,9 +214,7 @@ async function startNew(call: CallOf<"StartInstance">, { shard, parts }: CallCon
 }
 
 function tellInstance(call: CallOf<InputCallType>, { shard, parts, key }: CallContext): Promise<void> {
-  const { registry, region } = parts;
-  const fullFor = (workflow: string): number | undefined => region.fullFor(workflow);
-  return shard.instances.tell(call.id, (machine) => inputOf(call, machine, { registry, fullFor }), key);
+  return shard.instances.tell(call.id, (machine) => inputOf(call, machine, parts.registry), key);
 }
 
 function resumeInstance(call: CallOf<"ResumeInstance">, context: CallContext): Promise<void> {

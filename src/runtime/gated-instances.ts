@@ -1,12 +1,17 @@
+import { hasEnded } from "../kernel/status.ts";
 import type { Shard } from "./shard.ts";
 import type { UnfinishedInstance, WorkflowGates } from "./workflow-gate.ts";
 
-/** The instances of a workflow that hold or wait for a place at its gate; quarantined ones do not wait. */
+/**
+ * The instances of a workflow that hold or wait for a place at its gate. Quarantined ones do not wait, and an ended one
+ * that is in memory, to be queried or reopened, holds no place.
+ */
 export function* unfinishedInstances(shards: readonly Shard[], workflow: string): Iterable<UnfinishedInstance> {
   for (const shard of shards) {
     for (const { id, workflow: of, status, quarantined } of shard.instances.entries) {
+      if (of !== workflow || hasEnded(status)) continue;
       const isWaiting = status === "Ready";
-      if (of === workflow && !(isWaiting && quarantined !== undefined)) yield { id, isWaiting };
+      if (!isWaiting || quarantined === undefined) yield { id, isWaiting };
     }
   }
 }

@@ -7,7 +7,7 @@ import { EngineError, type ErrorCode } from "../base/error.ts";
 import { DagRig, decision } from "../kernel/dag/dag.rig.ts";
 import type { Input } from "./input.ts";
 import type { InputCall } from "./call.ts";
-import { inputOf, type InputParts } from "./input-of.ts";
+import { inputOf } from "./input-of.ts";
 
 const registry = new JobRegistry();
 registry.register(defineJob("load", { input: z.object({ table: z.string() }) }, () => 1));
@@ -16,20 +16,16 @@ registry.register(defineJob("free", () => 1));
 const nodes = { a: { jobName: "load" }, b: { jobName: "free" }, c: decision, d: { jobName: "gone" } };
 
 /** The input that the call becomes for an instance of `a>b c d`, whose first task has number 0. */
-function inputFor(call: InputCall, options: { rig?: DagRig; fullFor?: InputParts["fullFor"] } = {}): Input {
-  const { rig = DagRig.started("a>b c d", { nodes }), fullFor = () => undefined } = options;
+function inputFor(call: InputCall): Input {
   // Only what survives this can travel.
   const travelled = JSON.parse(JSON.stringify(call)) as InputCall;
   assert.deepEqual(travelled, call);
-  return inputOf(travelled, rig.machine, { registry, fullFor });
+  return inputOf(travelled, DagRig.started("a>b c d", { nodes }).machine, registry);
 }
 
-function refusalOf(
-  call: InputCall,
-  options: { rig?: DagRig; fullFor?: InputParts["fullFor"] } = {},
-): [ErrorCode, string] {
+function refusalOf(call: InputCall): [ErrorCode, string] {
   try {
-    inputFor(call, options);
+    inputFor(call);
   } catch (error) {
     assert.ok(error instanceof EngineError);
     return [error.code, error.message];
@@ -123,40 +119,5 @@ describe("a call with parameters", () => {
     const [code, message] = refusalOf({ type: "UpdateParams", id: "i", task: "d", params: "1" });
     assert.equal(code, "JOB_MISSING");
     assert.match(message, /"gone"/);
-  });
-});
-
-describe("a call that reopens an ended instance", () => {
-  const reopening: InputCall[] = [
-    { type: "RetryInstance", id: "i" },
-    { type: "RerunInstance", id: "i", task: "a" },
-    { type: "SucceedTask", id: "i", task: "a" },
-    { type: "SkipTask", id: "i", task: "a" },
-  ];
-  const full = (workflow: string): number | undefined => (workflow === "w" ? 3 : undefined);
-  const failed = (): DagRig => DagRig.started("a").fail("a");
-
-  test("is refused while as many run as may", () => {
-    for (const call of reopening) {
-      assert.deepEqual(refusalOf(call, { rig: failed(), fullFor: full }), [
-        "INSTANCE_STATE",
-        'cannot reopen instance "i": 3 instances of workflow "w" run, which is its maximum',
-      ]);
-    }
-  });
-
-  test("is carried out when there is room, or when the instance has not ended", () => {
-    for (const call of reopening) {
-      inputFor(call, { rig: failed() });
-      inputFor(call, { rig: DagRig.started("a"), fullFor: full });
-    }
-  });
-
-  test("does not keep others from being carried out", () => {
-    const calls: InputCall[] = [
-      { type: "TerminateInstance", id: "i", reason: "x" },
-      { type: "UpdateContext", id: "i", patch: {} },
-    ];
-    for (const call of calls) inputFor(call, { rig: failed(), fullFor: full });
   });
 });

@@ -5,21 +5,14 @@ import { EngineError } from "../base/error.ts";
 import { preview } from "../base/preview.ts";
 import type { Input } from "./input.ts";
 import type { Machine } from "../kernel/machine.ts";
-import { hasEnded } from "../kernel/status.ts";
 import type { CallOf, InputCall } from "./call.ts";
 import { findTaskNamed, findUnfinishedTask } from "./find-task.ts";
 
-export interface InputParts {
-  readonly registry: JobRegistry;
-  /** Number of running instances, if that is the workflow's maximum. */
-  fullFor(workflow: string): number | undefined;
-}
-
 /**
  * The input of the instance's machine that a call stands for: task names become numbers, and parameters are checked
- * against the job that this member has. `TASK_UNKNOWN`, `TASK_INVALID`, `PARAMS_INVALID`, `INSTANCE_STATE`.
+ * against the job that this member has. `TASK_UNKNOWN`, `TASK_INVALID`, `PARAMS_INVALID`.
  */
-export function inputOf(call: InputCall, machine: Machine, parts: InputParts): Input {
+export function inputOf(call: InputCall, machine: Machine, registry: JobRegistry): Input {
   switch (call.type) {
     case "PauseInstance":
     case "ResumeInstance":
@@ -36,13 +29,12 @@ export function inputOf(call: InputCall, machine: Machine, parts: InputParts): I
       return { type: "UpdateContext", patch: call.patch };
     case "UpdateParams": {
       const task = findTaskNamed(machine, call.task);
-      return { type: "UpdateParams", task, params: checkParams(machine, task, call.params, parts.registry) };
+      return { type: "UpdateParams", task, params: checkParams(machine, task, call.params, registry) };
     }
     case "AddSubTask":
       return { type: "AddSubTask", parent: findTaskNamed(machine, call.parent), node: call.node };
     default:
-      refuseIfFull(machine, parts);
-      return reopeningInput(call, machine, parts);
+      return reopeningInput(call, machine, registry);
   }
 }
 
@@ -54,7 +46,7 @@ function codeInput(call: CallOf<"RaiseEvent" | "RequestUpdate">): Input {
 
 type ReopeningCall = CallOf<"RetryInstance" | "RerunInstance" | "SucceedTask" | "SkipTask">;
 
-function reopeningInput(call: ReopeningCall, machine: Machine, { registry }: InputParts): Input {
+function reopeningInput(call: ReopeningCall, machine: Machine, registry: JobRegistry): Input {
   if (call.type === "RetryInstance") return { type: "RetryInstance" };
   const task = findTaskNamed(machine, call.task);
   if (call.type === "SkipTask") return { type: "SkipTask", task };
@@ -63,19 +55,6 @@ function reopeningInput(call: ReopeningCall, machine: Machine, { registry }: Inp
   }
   if (call.params === undefined) return { type: "RerunInstance", task };
   return { type: "RerunInstance", task, params: checkParams(machine, task, call.params, registry) };
-}
-
-/**
- * Refuses to reopen an instance above its workflow's maximum, on one engine alone. In a cluster `fullFor` knows no
- * gates: there a reopened instance takes its place without waiting.
- */
-function refuseIfFull({ state, address }: Machine, parts: InputParts): void {
-  const running = hasEnded(state.status) ? parts.fullFor(state.workflow) : undefined;
-  if (running === undefined) return;
-  throw new EngineError(
-    "INSTANCE_STATE",
-    `cannot reopen instance "${address.id}": ${running} instances of workflow "${state.workflow}" run, which is its maximum`,
-  );
 }
 
 /** Checks the parameters against the task's job; an empty text stands for none. */

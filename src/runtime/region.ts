@@ -233,11 +233,6 @@ export class Region {
     return this.#shards[this.shardOf(id)]?.instances.peek(id);
   }
 
-  /** Number of running instances, if that is the workflow's maximum: none can be reopened then. */
-  fullFor(workflow: string): number | undefined {
-    return this.#gates.fullFor(workflow);
-  }
-
   /** Resumes instances of a workflow that was registered, and instances whose code waits to start it. */
   onWorkflowRegistered(name: string, version: string): void {
     for (const shard of this.#open()) {

@@ -25,7 +25,6 @@ describe("a workflow's gate", () => {
     const { gates } = new Rig();
     for (const id of ["a", "b", "c"]) assert.equal(gates.enter("w", id, undefined), "run");
     assert.equal(gates.enter("w", "d", atMost(0)), "run");
-    assert.equal(gates.fullFor("w"), undefined);
   });
 
   test("queues above the maximum and admits in order of arrival", () => {
@@ -100,47 +99,119 @@ describe("a workflow's gate", () => {
     assert.deepEqual(admitted, ["w b"], "it has its place already");
   });
 
-  test("is full for one that is reopened, and counts it", () => {
-    const { gates } = new Rig();
-    gates.enter("w", "a", atMost(2));
-    assert.equal(gates.fullFor("w"), undefined);
-    gates.reenter("w", "b");
-    assert.equal(gates.fullFor("w"), 2);
+  test("counts a reopened instance above the maximum: the next ones wait until the count is below it again", () => {
+    const { gates, admitted } = new Rig();
+    for (const id of ["a", "b", "c"]) gates.enter("w", id, atMost(2));
+    gates.reenter("w", "z");
     gates.leave("w", "a");
-    assert.equal(gates.fullFor("w"), undefined);
+    assert.deepEqual(admitted, [], "b and z run");
+    assert.deepEqual(gates.enter("w", "d", atMost(2, "fail")), { refuse: "fail", reason: "too many instances(4>2)" });
+    gates.leave("w", "z");
+    assert.deepEqual(admitted, ["w c"]);
   });
 
-  test("never admits more than the maximum, and forgets nobody", () => {
-    const step = fc.record({ enters: fc.boolean(), who: fc.nat(30) });
+  test("counts reopened instances above the maximum after a restart too", () => {
+    const { gates, admitted } = new Rig([
+      { id: "a", isWaiting: false },
+      { id: "z", isWaiting: false },
+      { id: "b", isWaiting: true },
+    ]);
+    gates.restore("w", atMost(1));
+    gates.leave("w", "a");
+    assert.deepEqual(admitted, []);
+    gates.leave("w", "z");
+    assert.deepEqual(admitted, ["w b"]);
+  });
+
+  test("agrees with a model through starts, ends, reopenings and restarts", () => {
+    const step = fc.record({
+      what: fc.constantFrom("start", "start", "start", "end", "end", "reopen", "restart"),
+      who: fc.nat(30),
+      policy: fc.constantFrom("queue", "queue", "skip", "fail"),
+    });
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 4 }), fc.array(step, { maxLength: 100 }), (max, steps) => {
-        const running = new Set<string>();
-        const waiting: string[] = [];
-        const gates = new WorkflowGates({
-          unfinished: () => [],
-          admit: (_, id) => {
-            assert.equal(id, waiting.shift(), "in order of arrival");
-            running.add(id);
-          },
-        });
-        let next = 0;
-        for (const { enters, who } of steps) {
-          if (enters) {
-            const id = `i${next++}`;
-            if (gates.enter("w", id, atMost(max)) === "run") running.add(id);
-            else waiting.push(id);
-          } else {
-            const here = [...running, ...waiting];
-            const id = here[who % Math.max(1, here.length)];
-            if (id === undefined) continue;
-            running.delete(id);
-            if (waiting.includes(id)) waiting.splice(waiting.indexOf(id), 1);
-            gates.leave("w", id);
-          }
-          assert.ok(running.size <= max);
-          assert.ok(waiting.length === 0 || running.size === max, "nobody waits while there is a place");
+        const model = new GateModel(max);
+        for (const { what, who, policy } of steps) {
+          if (what === "start") model.start(policy);
+          else if (what === "restart") model.restart();
+          else model[what](who);
+          model.check();
         }
       }),
     );
   });
 });
+
+/** Drives a gate, and says what it has to do by the rule: starts are held up by the maximum, reopenings only count. */
+class GateModel {
+  readonly #max: number;
+  readonly #running = new Set<string>();
+  readonly #waiting: string[] = [];
+  readonly #ended: string[] = [];
+  #gates: WorkflowGates;
+  #count = 0;
+
+  constructor(max: number) {
+    this.#max = max;
+    this.#gates = this.#open();
+  }
+
+  start(policy: OverflowPolicy): void {
+    const id = `i${this.#count++}`;
+    const others = this.#running.size + this.#waiting.length;
+    const admission = this.#gates.enter("w", id, atMost(this.#max, policy));
+    if (others < this.#max) {
+      assert.equal(admission, "run");
+      this.#running.add(id);
+    } else if (policy === "queue") {
+      assert.equal(admission, "queue");
+      this.#waiting.push(id);
+    } else {
+      assert.deepEqual(admission, { refuse: policy, reason: `too many instances(${others + 1}>${this.#max})` });
+      this.#ended.push(id);
+      this.#gates.leave("w", id);
+    }
+  }
+
+  /** Ends an instance that runs or waits. */
+  end(who: number): void {
+    const here = [...this.#running, ...this.#waiting];
+    const id = here[who % Math.max(1, here.length)];
+    if (id === undefined) return;
+    if (!this.#running.delete(id)) this.#waiting.splice(this.#waiting.indexOf(id), 1);
+    this.#ended.push(id);
+    this.#gates.leave("w", id);
+  }
+
+  /** Reopens an instance that has ended, or was refused. */
+  reopen(who: number): void {
+    const [id] = this.#ended.splice(who % Math.max(1, this.#ended.length), 1);
+    if (id === undefined) return;
+    this.#running.add(id);
+    this.#gates.reenter("w", id);
+  }
+
+  restart(): void {
+    this.#gates = this.#open();
+    if (this.#waiting.length > 0) this.#gates.restore("w", atMost(this.#max));
+  }
+
+  check(): void {
+    assert.ok(this.#waiting.length === 0 || this.#running.size >= this.#max, "nobody waits while there is a place");
+  }
+
+  #open(): WorkflowGates {
+    return new WorkflowGates({
+      unfinished: () => [
+        ...[...this.#running].map((id) => ({ id, isWaiting: false })),
+        ...this.#waiting.map((id) => ({ id, isWaiting: true })),
+      ],
+      admit: (_, id) => {
+        assert.equal(id, this.#waiting.shift(), "in order of arrival");
+        assert.ok(this.#running.size < this.#max, "nobody is admitted above the maximum");
+        this.#running.add(id);
+      },
+    });
+  }
+}

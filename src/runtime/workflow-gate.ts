@@ -3,7 +3,8 @@ import type { StartInstance } from "../kernel/input.ts";
 
 /**
  * Enforces the maximum of concurrent instances of workflows, for one member alone. Its state is derived from the durable
- * statuses of instances, also after a restart: an instance that is `Ready` waits, any other unfinished one counts.
+ * statuses of instances, also after a restart: an instance that is `Ready` waits, any other unfinished one counts. While
+ * more run than the maximum, because some were reopened, nobody is admitted.
  */
 export class WorkflowGates {
   readonly #gates = new Map<string, Gate>();
@@ -48,12 +49,7 @@ export class WorkflowGates {
     this.#fill(workflow, gate);
   }
 
-  /** Number of running instances, if one more, reopened by a user, exceeds the maximum. */
-  fullFor(workflow: string): number | undefined {
-    const gate = this.#gates.get(workflow);
-    return gate !== undefined && gate.running.size >= gate.max ? gate.running.size : undefined;
-  }
-
+  /** Counts a reopened instance, which the maximum does not hold up: more may run than the maximum until some end. */
   reenter(workflow: string, instanceId: string): void {
     this.#gates.get(workflow)?.running.add(instanceId);
   }

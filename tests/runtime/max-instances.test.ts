@@ -4,7 +4,7 @@ import { describe, test } from "node:test";
 import { hasCode } from "../../src/base/error.ts";
 import type { OverflowPolicy } from "../../src/kernel/dag/dag-spec.ts";
 import type { Workflow } from "../../src/authoring/workflow.ts";
-import { HandJob } from "./hand-job.ts";
+import { type HandCall, HandJob } from "./hand-job.ts";
 import { World } from "./world.ts";
 import { builder, chain, nested, task, workflow } from "./workflows.ts";
 
@@ -14,6 +14,17 @@ function limited(max: number, policy?: OverflowPolicy): Workflow {
 
 async function statuses(world: World, ids: readonly string[]): Promise<string[]> {
   return await Promise.all(ids.map(async (id) => (await world.engine.getWorkflowInstanceStatus(id)).status));
+}
+
+/** Leaves `i0` reopened while `i1` runs, under a maximum of 1; returns the call of `i0`. */
+async function reopenAboveTheMaximum(world: World, work: HandJob): Promise<HandCall> {
+  await world.engine.submitWorkflow(limited(1), { instanceId: "i0" });
+  (await work.call("a", { instanceId: "i0" })).fail(new Error("no"));
+  await assert.rejects(world.engine.awaitWorkflowInstance("i0"));
+  await world.engine.submitWorkflow(limited(1), { instanceId: "i1" });
+  await world.engine.retryWorkflowInstance("i0");
+  await work.call("a", { instanceId: "i1" });
+  return await work.call("a", { instanceId: "i0", after: 1 });
 }
 
 describe("above the maximum", () => {
@@ -58,19 +69,60 @@ describe("above the maximum", () => {
     await work.call("a", { instanceId: "i3" });
   });
 
-  test("a reopened instance counts, and is refused when there is no place", async (t) => {
+  test("3.10 a reopened instance is not held up, but counts: others wait until fewer run than the maximum", async (t) => {
+    const work = new HandJob();
+    const world = await World.start(t, { jobs: [work.job] });
+    const again = await reopenAboveTheMaximum(world, work);
+    await world.engine.submitWorkflow(limited(1), { instanceId: "i2" });
+    const refused = await world.engine.submitWorkflow(limited(1, "fail"), { instanceId: "i3" });
+    await assert.rejects(refused.result(), /too many instances\(4>1\)/);
+    (await work.call("a", { instanceId: "i1" })).finish(1);
+    await world.engine.awaitWorkflowInstance("i1");
+    await world.clock.settle();
+    assert.deepEqual(await statuses(world, ["i0", "i2"]), ["Running", "Ready"], "the reopened one has the place");
+    again.finish(1);
+    (await work.call("a", { instanceId: "i2" })).finish(1);
+    assert.deepEqual(await world.engine.awaitWorkflowInstance("i2"), { a: 1 });
+  });
+
+  test("3.10 every kind of reopening is allowed above it, also of an instance that it had refused", async (t) => {
+    const work = new HandJob();
+    const world = await World.start(t, { jobs: [work.job] });
+    const { engine } = world;
+    await engine.submitWorkflow(limited(1, "skip"), { instanceId: "i0" });
+    for (const id of ["retried", "rerun"]) await engine.submitWorkflow(limited(1, "skip"), { instanceId: id });
+    await engine.retryWorkflowInstance("retried");
+    await engine.rerunWorkflowInstance("rerun", "a");
+    assert.deepEqual(await statuses(world, ["i0", "retried", "rerun"]), ["Running", "Running", "Running"]);
+    const call = await work.call("a", { instanceId: "i0" });
+    for (const id of ["retried", "rerun"]) (await work.call("a", { instanceId: id })).fail(new Error("no"));
+    for (const id of ["retried", "rerun"]) await assert.rejects(engine.awaitWorkflowInstance(id));
+    await engine.succeedTask("retried", "a");
+    await engine.skipTask("rerun", "a");
+    assert.deepEqual(await statuses(world, ["i0", "retried", "rerun"]), ["Running", "Success", "Success"]);
+    const refused = await engine.submitWorkflow(limited(1, "skip"));
+    await assert.rejects(refused.result(), /too many instances\(2>1\)/);
+    call.finish(1);
+    await engine.awaitWorkflowInstance("i0");
+  });
+
+  test("an ended instance that is in memory takes up no place", async (t) => {
     const work = new HandJob();
     const world = await World.start(t, { jobs: [work.job] });
     await world.engine.submitWorkflow(limited(1), { instanceId: "i0" });
-    (await work.call("a", { instanceId: "i0" })).fail(new Error("no"));
-    await assert.rejects(world.engine.awaitWorkflowInstance("i0"));
-    await world.engine.submitWorkflow(limited(1), { instanceId: "i1" });
-    await assert.rejects(world.engine.retryWorkflowInstance("i0"), (error) => hasCode(error, "INSTANCE_STATE"));
-    (await work.call("a", { instanceId: "i1" })).finish(1);
-    await world.engine.awaitWorkflowInstance("i1");
-    await world.engine.retryWorkflowInstance("i0");
-    await world.engine.submitWorkflow(limited(1), { instanceId: "i2" });
-    assert.deepEqual(await statuses(world, ["i0", "i2"]), ["Running", "Ready"]);
+    (await work.call("a", { instanceId: "i0" })).finish(1);
+    await world.engine.awaitWorkflowInstance("i0");
+    const gate = world.store.hold();
+    const other = world.engine.submitWorkflow(chain("other", "x"));
+    await gate.reached();
+    const refused = world.engine.retryWorkflowInstance("i0");
+    await world.clock.settle();
+    const started = world.engine.submitWorkflow(limited(1), { instanceId: "i1" });
+    await world.clock.settle();
+    gate.open();
+    await assert.rejects(refused, (error) => hasCode(error, "INSTANCE_STATE"));
+    await Promise.all([other, started]);
+    assert.deepEqual(await statuses(world, ["i1"]), ["Running"]);
   });
 
   test("children of a workflow with a maximum queue too", async (t) => {
@@ -106,6 +158,21 @@ for (const [how, restart] of Object.entries({
         work.calls.map(({ ctx }) => ctx.instanceId),
         ["i0", "i0", "i1", "i2"],
       );
+    });
+
+    test("a reopened instance above the maximum still counts", async (t) => {
+      const work = new HandJob();
+      const world = await World.start(t, { jobs: [work.job] });
+      await reopenAboveTheMaximum(world, work);
+      await world.engine.submitWorkflow(limited(1), { instanceId: "i2" });
+      await restart(world);
+      (await work.call("a", { instanceId: "i1", after: 1 })).finish(1);
+      await world.engine.awaitWorkflowInstance("i1");
+      await world.clock.settle();
+      assert.deepEqual(await statuses(world, ["i0", "i2"]), ["Running", "Ready"]);
+      (await work.call("a", { instanceId: "i0", after: 2 })).finish(1);
+      (await work.call("a", { instanceId: "i2" })).finish(1);
+      assert.deepEqual(await world.engine.awaitWorkflowInstance("i2"), { a: 1 });
     });
 
     test("the maximum holds for new ones", async (t) => {

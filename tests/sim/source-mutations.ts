@@ -151,6 +151,29 @@ export const sourceMutations: readonly Mutation[] = [
     },
   },
   {
+    name: "uncounted-reopenings",
+    about: "The gate of a single engine does not count instances that are reopened.",
+    kinds: ["limited"],
+    codeKinds: ["code-steps"],
+    source: {
+      file: "src/runtime/turn-effects.ts",
+      find: "    if (turn.wasReopened) this.#gates.reenter(entry.workflow, entry.id);\n",
+      replace: "",
+    },
+  },
+  {
+    name: "uncounted-shared-reopenings",
+    about: "The gate of a cluster does not count instances that are reopened.",
+    needsCluster: true,
+    kinds: ["limited"],
+    codeKinds: ["code-steps"],
+    source: {
+      file: "src/runtime/shared-gates.ts",
+      find: "      if (isReopened) gate.inside.add(instanceId);\n      else {",
+      replace: "      if (!isReopened) {",
+    },
+  },
+  {
     name: "late-renewals",
     about: "The lease of a host counts from the answer of the owner, not from its own request.",
     needsWorkers: true,

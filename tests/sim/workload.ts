@@ -119,14 +119,17 @@ function drawScenario(random: SimRandom, number: number, options: ScenarioOption
     ends: isTerminated ? [shape.status, "Terminated"] : [shape.status],
     ...(shape.refusedAs !== undefined && { refusedAs: shape.refusedAs }),
     outputs: shape.outputs,
-    afterlife: plainKinds.includes(kind) && !isTerminated ? drawAfterlife(random) : "none",
+    afterlife: isTerminated ? "none" : drawAfterlife(random, kind),
   };
 }
 
 /** Kinds with one instance each, which ends without clients and has the same result when it runs again. */
 const plainKinds: readonly Kind[] = ["chain", "fan", "diamond", "layered", "decision", "bulky", "flaky", "spread"];
 
-function drawAfterlife(random: SimRandom): Scenario["afterlife"] {
+/** Instances with a maximum are run again often, so that more run than the maximum and others wait for them. */
+function drawAfterlife(random: SimRandom, kind: Kind): Scenario["afterlife"] {
+  if (kind === "limited") return random.fork("afterlife").isLucky(0.4) ? "rerun" : "none";
+  if (!plainKinds.includes(kind)) return "none";
   return random.weighted({ none: 0.7, reused: 0.1, rerun: 0.1, purged: 0.1 }) ?? "none";
 }
 

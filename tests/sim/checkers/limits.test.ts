@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { describe, test } from "node:test";
+import type { LifeRecord } from "../evidence.ts";
 import { expectViolations } from "./expect-violations.ts";
 import { checkLimits } from "./limits.ts";
 import { created, EvidenceBuilder, solo } from "./evidence-builder.ts";
@@ -98,6 +99,67 @@ test("more instances of a workflow than may run at once", () => {
   const limited = new WorkflowBuilder().withName("limited").withTask(new TaskBuilder("t").withJobFunction("step"));
   for (const key of [1, 2, 3]) builder.turn(life, key, created(builder, limited.build()));
   expectViolations(checkLimits, builder, /3 instances of the limited workflow ran at 1000/);
+});
+
+describe("an instance of a workflow with a maximum that is reopened", () => {
+  const limited = new WorkflowBuilder()
+    .withName("limited")
+    .withTask(new TaskBuilder("t").withJobFunction("step"))
+    .build();
+  const reopened = { type: "InstanceReopened", generation: 2, reset: [0] } as const;
+
+  /** Two instances run, and a third one, which had ended, is reopened beside them. */
+  function threeRun(builder: EvidenceBuilder): LifeRecord {
+    const life = builder.life();
+    for (const key of [1, 2, 3]) {
+      if (key === 3) builder.turn(life, 1, [{ type: "InstanceEnded", status: "Terminated" }]);
+      builder.turn(life, key, created(builder, limited));
+    }
+    builder.turn(life, 1, [reopened, { type: "TasksScheduled", tasks: [0] }]);
+    return life;
+  }
+
+  test("may run above it", () => {
+    const builder = new EvidenceBuilder();
+    threeRun(builder);
+    expectViolations(checkLimits, builder);
+  });
+
+  test("counts: a start after it has to wait until one of the others ends", () => {
+    for (const isWaiting of [false, true]) {
+      const builder = new EvidenceBuilder();
+      const life = threeRun(builder);
+      builder.turn(life, 2, [{ type: "InstanceEnded", status: "Terminated" }]);
+      const call = builder.ask(life, "submit", { marker: "s4-0" });
+      if (isWaiting) builder.turn(life, 3, [{ type: "InstanceEnded", status: "Terminated" }]);
+      builder.turn(life, 4, created(builder, limited, { context: { marker: '"s4-0"' } }));
+      builder.answer(call);
+      const violations = isWaiting ? [] : [/d was admitted to the limited workflow beside 2 others/];
+      expectViolations(checkLimits, builder, ...violations);
+    }
+  });
+
+  test("counts in a cluster when the gate has its message", () => {
+    for (const isRead of [false, true]) {
+      const builder = new EvidenceBuilder({ isCluster: true });
+      const about = { from: 1, to: "workflow:limited", workflow: "limited", instanceId: "a" };
+      const enter = { kind: "enter-gate", ...about, limit: { max: 2, policy: "queue" }, isReopened: true };
+      const life = threeRun(builder);
+      const [reopening] = builder.lists.commits.slice(-1);
+      assert.ok(reopening !== undefined);
+      const { batch } = reopening;
+      const outbox = [{ source: 0, target: 1, number: 7, body: JSON.stringify(enter) }];
+      const sending = { ...reopening, batch: { ...batch, changes: { ...batch.changes, outbox } } };
+      builder.lists.commits.splice(-1, 1, sending);
+      builder.turn(life, 2, [{ type: "InstanceEnded", status: "Terminated" }]);
+      if (isRead) builder.commit(life, { offsets: [{ shard: 1, source: 0, number: 7 }] });
+      const admit = JSON.stringify({ kind: "admit", from: 0, to: "d" });
+      builder.commit(life, { outbox: [{ source: 1, target: 0, number: 1, body: admit }] });
+      builder.turn(life, 4, created(builder, limited));
+      const violations = isRead ? [/d was admitted to the limited workflow beside 2 others/] : [];
+      expectViolations(checkLimits, builder, ...violations);
+    }
+  });
 });
 
 test("an instance that its workflow's maximum refuses although there is room", () => {

@@ -1,10 +1,10 @@
 import { epochMs } from "../clock.ts";
 import { type ClientCall, type Evidence, isBefore, type JobRun, type Moment } from "../evidence.ts";
-import { limitedMax } from "../shapes.ts";
 import { attemptOf, traceOf } from "./attempts.ts";
 import type { Checker } from "./checker.ts";
-import { birthOf, commitHistoryOf, eventsOf, type InstanceCommits } from "./commit-history.ts";
+import { birthOf, commitHistoryOf, eventsOf } from "./commit-history.ts";
 import { clocksOf, isEarlier, overAt } from "./clocks.ts";
+import { checkWorkflowLimit } from "./workflow-limit.ts";
 
 /**
  * I7: at every start of a job, its domain is within its size over all members and workers, its process within its pool,
@@ -125,44 +125,4 @@ function concurrencyOf(evidence: Evidence, { name }: JobRun): number {
   const birth = instance && birthOf(instance);
   const ofDag = birth?.type === "InstanceCreated" ? birth.maxConcurrentTasks : 0;
   return ofDag || evidence.setting.maxConcurrentActivities || Infinity;
-}
-
-/** No more instances of the limited workflow run than allowed, and none is refused before that many were created. */
-function checkWorkflowLimit(evidence: Evidence): string[] {
-  const limited = [...commitHistoryOf(evidence).instances.values()].filter(({ workflow }) => workflow === "limited");
-  return [...checkTogether(limited), ...checkRefusals(limited)];
-}
-
-function checkRefusals(limited: readonly InstanceCommits[]): string[] {
-  return limited.flatMap((instance) => {
-    const refused = eventsOf(instance).find(
-      ({ event }) => event.type === "InstanceEnded" && event.reason?.startsWith("too many instances(") === true,
-    );
-    if (refused === undefined) return [];
-    const others = limited.filter((other) => {
-      const [first] = eventsOf(other);
-      // Instances of the same commit may have come first.
-      return other !== instance && first !== undefined && !isBefore(refused.landed, first.landed);
-    });
-    return others.length >= limitedMax ? [] : [`${instance.id} was refused, and only ${others.length} others had come`];
-  });
-}
-
-function checkTogether(limited: readonly InstanceCommits[]): string[] {
-  const steps: { moment: Moment; change: number }[] = [];
-  for (const instance of limited) {
-    for (const { from, to } of traceOf(instance).stretches) {
-      steps.push({ moment: from, change: 1 });
-      if (to !== undefined) steps.push({ moment: to, change: -1 });
-    }
-  }
-  let running = 0;
-  return steps
-    .sort((a, b) => a.moment.order - b.moment.order || a.change - b.change)
-    .flatMap(({ moment, change }) => {
-      running += change;
-      return change > 0 && running > limitedMax
-        ? [`${running} instances of the limited workflow ran at ${moment.at.toFixed(0)}`]
-        : [];
-    });
 }
