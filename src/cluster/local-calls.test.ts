@@ -10,7 +10,7 @@ function rig() {
   /** Watches a piece of work under a name. */
   const watch = (name: string, timeoutMs: number): PromiseWithResolvers<string> => {
     const work = Promise.withResolvers<string>();
-    calls.watch(work.promise, { timeoutMs, onTime: () => "time is up" }).then(
+    calls.bound(work.promise, { timeoutMs, onTime: () => "time is up" }).then(
       (value) => given.push(`${name}: ${value}`),
       (reason: unknown) => given.push(`${name} failed: ${String(reason)}`),
     );

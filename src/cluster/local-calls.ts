@@ -22,7 +22,7 @@ export class LocalCalls {
   }
 
   /** Settles as the work does, unless the timeout passes first, or all calls are rejected. */
-  watch<T>(work: Promise<T>, options: { timeoutMs: number; onTime: () => unknown }): Promise<T> {
+  bound<T>(work: Promise<T>, options: { timeoutMs: number; onTime: () => unknown }): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const { timeoutMs, onTime } = options;
     const call: LocalCall = { until: this.#clock.monotonic() + timeoutMs, giveUp: reject, onTime };

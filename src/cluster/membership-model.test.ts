@@ -271,7 +271,7 @@ class Member {
       logger: silentLogger,
       opensAtOnce: 3,
       onEvent: ({ type }) => world.count(type),
-      host: { open: (shard) => this.#open(shard), release: (shard) => this.#release(shard) },
+      shards: { open: (shard) => this.#open(shard), release: (shard) => this.#release(shard) },
     });
   }
 

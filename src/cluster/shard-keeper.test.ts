@@ -50,7 +50,7 @@ class Rig {
       clock: this.clock,
       logger,
       onEvent: (event) => void this.events.push(event),
-      host: {
+      shards: {
         open: (shard) => this.#ask(`open ${shard}`),
         release: async (shard) => void (await this.#ask(`release ${shard}`)),
       },

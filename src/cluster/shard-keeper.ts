@@ -11,7 +11,7 @@ const opensAtOnceDefault = 8;
 const pauseMs = 1000;
 
 /** Carries out the keeper's decisions. At most one operation per shard is requested at a time. */
-export interface ShardHost {
+export interface ShardOperations {
   /**
    * Claims the shard and takes up its work; "taken" if another member has it. What it brings after `dropAll` belongs to
    * a life that is over: whoever dropped everything drops that too.
@@ -23,7 +23,7 @@ export interface ShardHost {
 
 export interface ShardKeeperOptions {
   readonly shardCount: number;
-  readonly host: ShardHost;
+  readonly shards: ShardOperations;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Number of shards that are opened at a time; 8 by default. */
@@ -204,10 +204,10 @@ export class ShardKeeper {
   }
 
   async #ask(shard: number, { kind, life }: Operation): Promise<Outcome> {
-    const { host, logger } = this.#options;
+    const { shards, logger } = this.#options;
     try {
-      if (kind === "open") return await host.open(shard);
-      await host.release(shard);
+      if (kind === "open") return await shards.open(shard);
+      await shards.release(shard);
       return "released";
     } catch (error) {
       const isOver = life !== this.#life;

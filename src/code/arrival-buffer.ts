@@ -12,7 +12,7 @@ export class ArrivalBuffer {
   #keptUpdates: KeptUpdate[] | undefined;
 
   /** Takes an arrival in, and returns the one to react to now: it, an earlier one, or none before the start and in a pause. */
-  admit(arrival: Arrival): Arrival | undefined {
+  accept(arrival: Arrival): Arrival | undefined {
     switch (arrival.type) {
       case "start":
         this.#hasStarted = true;

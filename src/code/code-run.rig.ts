@@ -51,7 +51,7 @@ export class RunRig {
       randomOf: { id: "i", generation: 1 },
       workflow: typeof code === "function" ? defineWorkflow("w", code) : code,
       logger: { debug: note, info: note, warn: note, error: note },
-      host: {
+      services: {
         whenDrained,
         failureFrom: (error) => ({ type: (error as Error).name, message: messageOf(error), retryable: true }),
         versionOf: (workflow, wanted = "7") => (workflow === "unknown" ? undefined : wanted),

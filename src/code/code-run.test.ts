@@ -56,16 +56,16 @@ describe("W1: one arrival at a time, and all of it before the next", () => {
     assert.deepEqual([await rig.succeed(7), await rig.fail(7), await rig.fire(7)], [[], [], []]);
   });
 
-  test("the code is called within what the host says", async () => {
+  test("the code is called within the async context of its services", async () => {
     const calls: string[] = [];
     const surroundings = new AsyncLocalStorage<string>();
     const note = (what: string): void => void calls.push(`${what} in ${surroundings.getStore()}`);
-    const host = {
+    const services = {
       whenDrained,
       failureFrom: () => ({ type: "E", message: "", retryable: false }),
       versionOf: () => undefined,
       hasDomain: () => true,
-      within: <T>(call: () => T): T => surroundings.run("the host's", call),
+      within: <T>(call: () => T): T => surroundings.run("the services'", call),
     };
     const rig = new RunRig(
       async (ctx) => {
@@ -74,12 +74,12 @@ describe("W1: one arrival at a time, and all of it before the next", () => {
         await ctx.sleep(1);
         note("rest");
       },
-      { host },
+      { services },
     );
     await rig.start();
     await rig.update("u", "set");
     await rig.fire(0);
-    assert.deepEqual(calls, ["code in the host's", "update in the host's", "rest in the host's"]);
+    assert.deepEqual(calls, ["code in the services'", "update in the services'", "rest in the services'"]);
   });
 });
 

@@ -24,7 +24,7 @@ import type { WatchedRun } from "./watch-code.ts";
 import { placeOfCaller, shownPlace } from "./watch-place.ts";
 
 /** Services of the process that running code needs. */
-export interface RunHost {
+export interface RunServices {
   /** Notifies the listener when all microtasks have run that promises settled by now lead to, and then when it may continue. */
   whenDrained(waiting: IdleListener): void;
   /** Describes what the code threw as data for the history. */
@@ -47,7 +47,7 @@ export interface RunParts {
   readonly randomOf: { readonly id: string; readonly generation: number } | undefined;
   readonly workflow: CodeWorkflow;
   readonly logger: Logger;
-  readonly host: RunHost;
+  readonly services: RunServices;
   readonly owner: RunOwner;
 }
 
@@ -144,7 +144,7 @@ export class CodeRun {
       this.#arrivals.keep(arrival);
       return false;
     }
-    const next = this.#arrivals.admit(arrival);
+    const next = this.#arrivals.accept(arrival);
     if (next === undefined) return false;
     this.#react(next, at, listener);
     return true;
@@ -154,17 +154,17 @@ export class CodeRun {
     this.at = at;
     this.#phase = "reacting";
     this.#listener = listener;
-    const { loopWatch } = this.parts.host;
+    const { loopWatch } = this.parts.services;
     if (loopWatch !== undefined) {
       this.#loopWork = this.#enterLoop(loopWatch);
       loopWatch.follow(this.#loopWork);
     }
     // Code that is called now keeps its async context through everything that it awaits.
     if (arrival.type === "start" || arrival.type === "update")
-      this.parts.host.within(() => this.#settle(arrival), this.faults);
+      this.parts.services.within(() => this.#settle(arrival), this.faults);
     else this.#settle(arrival);
     if (loopWatch !== undefined) this.#loopWork = loopWatch.suspend(this.#loopWork);
-    this.parts.host.whenDrained(this);
+    this.parts.services.whenDrained(this);
   }
 
   #enterLoop(loopWatch: LoopWatch): number {
@@ -180,7 +180,7 @@ export class CodeRun {
   onIdle(): void {
     const listener = this.#listener as RunListener;
     this.#phase = "idle";
-    this.parts.host.loopWatch?.leave(this.#loopWork);
+    this.parts.services.loopWatch?.leave(this.#loopWork);
     try {
       this.#refuseIdle();
       if (this.#isOver) warnOfUnanswered(this.log, this.#lastStep, this.#handlers?.unanswered ?? noSteps);
@@ -219,7 +219,7 @@ export class CodeRun {
         return this.events.raise(arrival.event);
       case "update":
         return void this.handlers.handleUpdate(arrival, {
-          failureFrom: (error) => this.parts.host.failureFrom(error),
+          failureFrom: (error) => this.parts.services.failureFrom(error),
           onAnswer: (step) => this.#answer(step),
         });
       case "cancel":
@@ -377,13 +377,13 @@ export class CodeRun {
 
   async #fail(error: unknown): Promise<void> {
     const reason = isCancel(error) ? this.cancelReason : undefined;
-    const thrown = this.parts.host.failureFrom(error);
+    const thrown = this.parts.services.failureFrom(error);
     const problems: string[] = [];
     for (const scope of this.compensation.begin(thrown, { isCanceled: reason !== undefined }))
       problems.push(...(await scope.undo()));
     if (reason !== undefined && problems.length === 0) return this.#finish({ type: "cancel", reason });
     const failure = problems.length === 0 ? error : new UndoFailed(error, problems);
-    this.#finish({ type: "fail", failure: this.parts.host.failureFrom(failure) });
+    this.#finish({ type: "fail", failure: this.parts.services.failureFrom(failure) });
   }
 
   /** Compensates a saga, and returns the error that it throws: that of a cancel, if one arrived meanwhile. */
@@ -418,7 +418,7 @@ export class CodeRun {
 
   /** Calls a handler under the watch of the event loop. */
   #watch<T>(call: () => T): T {
-    const { loopWatch } = this.parts.host;
+    const { loopWatch } = this.parts.services;
     const work = loopWatch === undefined ? 0 : this.#enterLoop(loopWatch);
     try {
       return call();

@@ -110,7 +110,7 @@ export class RunContext implements WorkflowContext {
    * Refuses an undeclared domain. The refusal is recorded with the step, because no history says which domains exist.
    */
   #domainRefusal(domain: string): Failure | undefined {
-    if (this.#run.parts.host.hasDomain(domain)) return undefined;
+    if (this.#run.parts.services.hasDomain(domain)) return undefined;
     const message = `it belongs to domain "${domain}", which is not declared in the engine's "domains"`;
     return { type: "DOMAIN_UNKNOWN", message, retryable: false };
   }
@@ -180,7 +180,7 @@ export class RunContext implements WorkflowContext {
     const name = nameOf(workflow, "a workflow");
     checkChild(name, options);
     const wanted = isCodeWorkflow(workflow) ? workflow.version : undefined;
-    const version = this.#run.parts.host.versionOf(name, wanted);
+    const version = this.#run.parts.services.versionOf(name, wanted);
     if (version === undefined) throw this.#run.faults.missWorkflow(name);
     const node: NodeSpec = {
       nodeId: this.#run.waiting.nextTask,

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { hasCode } from "../base/error.ts";
 import type { TaskRun } from "./task-run.ts";
 import type { Answer } from "./worker.ts";
-import { HandSession, makeRun, Owner, Rig, settle, success } from "./dispatcher.rig.ts";
+import { HandSession, makeRun, RecordingListener, Rig, settle, success } from "./dispatcher.rig.ts";
 
 describe("the lease", () => {
   test("is asked before every start; nothing starts while it says no", async () => {
@@ -28,7 +28,7 @@ describe("the lease", () => {
     isValid = false;
     resolve();
     await settle();
-    assert.deepEqual([rig.worker.started, rig.running, rig.owner.ends], [[], [], ["a lost"]]);
+    assert.deepEqual([rig.worker.started, rig.running, rig.listener.ends], [[], [], ["a lost"]]);
   });
 
   test("is asked again when the start is durable: what was meant for a remote worker waits again", async () => {
@@ -42,7 +42,7 @@ describe("the lease", () => {
     isValid = false;
     resolve();
     await settle();
-    assert.deepEqual([session.started, rig.waiting, rig.owner.ends], [[], ["a"], []]);
+    assert.deepEqual([session.started, rig.waiting, rig.listener.ends], [[], ["a"], []]);
     assert.equal(session.freeSlots, 2);
     isValid = true;
     rig.dispatcher.onLeaseChanged();
@@ -57,7 +57,7 @@ describe("a lease that has lapsed", () => {
     await rig.enqueue("a", "b", "c");
     const { abort } = rig.worker.call("a");
     rig.dispatcher.interruptAll();
-    assert.deepEqual(rig.owner.ends, ["a lost", "b lost"]);
+    assert.deepEqual(rig.listener.ends, ["a lost", "b lost"]);
     assert.ok(hasCode(abort.signal.reason, "MEMBER_LOST"));
     assert.deepEqual(rig.waiting, ["c"]);
     await rig.finish("a");
@@ -73,7 +73,7 @@ describe("a lease that has lapsed", () => {
     await rig.enqueue("a", rig.run("b", { confirmStart: () => promise }), "c");
     rig.dispatcher.interruptAll();
     await settle();
-    assert.deepEqual([rig.owner.ends, rig.running, rig.waiting], [[], [], ["b", "c"]]);
+    assert.deepEqual([rig.listener.ends, rig.running, rig.waiting], [[], [], ["b", "c"]]);
     assert.deepEqual([session.stopped, session.call("a").abort.aborted], [true, false]);
     assert.equal(rig.dispatcher.poolSize, 1);
     resolve();
@@ -100,7 +100,7 @@ describe("drop", () => {
     rig.worker.missing.add("ghost");
     await rig.enqueue("a", "b", rig.run("parked", { job: "ghost" }), rig.run("other", { instanceId: "other" }));
     rig.dispatcher.drop(({ instanceId }) => instanceId === "instance");
-    assert.deepEqual([rig.running, rig.waiting, rig.owner.ends], [["a"], ["other"], []]);
+    assert.deepEqual([rig.running, rig.waiting, rig.listener.ends], [["a"], ["other"], []]);
     await rig.enqueue("b");
     await rig.finish("a");
     assert.deepEqual(rig.running, ["other"]);
@@ -111,12 +111,12 @@ describe("rebind", () => {
   test("tells another owner of the end, if the attempt runs here", async () => {
     const rig = new Rig({ poolSize: 1 });
     await rig.enqueue("a", "b");
-    const owner = new Owner();
+    const owner = new RecordingListener();
     assert.equal(rig.dispatcher.rebind(makeRun(owner, "a")), true);
     assert.equal(rig.dispatcher.rebind(makeRun(owner, "b")), false);
     assert.equal(rig.dispatcher.rebind(makeRun(owner, "c")), false);
     await rig.finish("a");
-    assert.deepEqual([rig.owner.ends, owner.ends], [[], ["a success"]]);
+    assert.deepEqual([rig.listener.ends, owner.ends], [[], ["a success"]]);
     assert.equal(rig.dispatcher.isRunning("a"), false);
     assert.equal(rig.dispatcher.isRunning("b"), true);
   });
@@ -126,7 +126,7 @@ describe("rebind", () => {
     const isCautious = true;
     const before = Promise.withResolvers<void>();
     await rig.enqueue(rig.run("a", { isCautious, confirmStart: () => before.promise }));
-    const owner = new Owner();
+    const owner = new RecordingListener();
     assert.equal(rig.dispatcher.rebind(makeRun(owner, "a", { isCautious })), true);
     before.reject(new Error("the shard has moved"));
     await settle();
@@ -159,9 +159,9 @@ describe("adopt", () => {
     assert.equal(rig.dispatcher.isReachable("unknown"), false);
     resolve({ kind: "success", output: "1" });
     await settle();
-    assert.deepEqual(rig.owner.heard, ["own started", "brought success"]);
-    assert.deepEqual(rig.owner.executions.get("brought"), { worker: "here/a", startedAt });
-    rig.owner.acknowledge.get("brought")?.();
+    assert.deepEqual(rig.listener.heard, ["own started", "brought success"]);
+    assert.deepEqual(rig.listener.executions.get("brought"), { worker: "here/a", startedAt });
+    rig.listener.acknowledge.get("brought")?.();
     assert.deepEqual(session.heard, ["brought acknowledged"]);
   });
 
@@ -173,7 +173,7 @@ describe("adopt", () => {
     await rig.clock.advance(999);
     assert.deepEqual(rig.running, ["a"]);
     await rig.clock.advance(1);
-    assert.deepEqual([rig.owner.ends, session.heard], [["a timeout"], ["a aborted"]]);
+    assert.deepEqual([rig.listener.ends, session.heard], [["a timeout"], ["a aborted"]]);
   });
 
   test("takes an attempt out of the queue, and leaves alone one that runs on another worker", async () => {
@@ -208,7 +208,7 @@ describe("adopt", () => {
     rig.dispatcher.adopt(rig.run("a"), session, promise, 0);
     resolve({ kind: "refused", why: "the worker is stopping" });
     await settle();
-    assert.deepEqual([rig.owner.heard, rig.running, rig.waiting], [["a withdrawn"], [], []]);
+    assert.deepEqual([rig.listener.heard, rig.running, rig.waiting], [["a withdrawn"], [], []]);
   });
 
   test("brings a suspect beside another; the next waits for both", async () => {
@@ -268,7 +268,7 @@ describe("an attempt that is aborted on a remote worker", () => {
   test("is timed out at once all the same, and may wait again beside its own slot", async () => {
     const { rig, let: stop } = await stopping();
     await rig.clock.advance(1000);
-    assert.deepEqual(rig.owner.ends, ["a timeout"]);
+    assert.deepEqual(rig.listener.ends, ["a timeout"]);
     await rig.enqueue(rig.run("a", { domain: "data", rank: -1 }));
     assert.deepEqual([rig.running, rig.waiting], [[], ["b", "a"]]);
     await stop("stopped");
@@ -291,7 +291,7 @@ describe("detach", () => {
     await settle();
     await rig.enqueue("remote", "embedded", "waiting");
     rig.dispatcher.detach(["remote", "embedded", "waiting", "unknown"]);
-    assert.deepEqual([rig.running, rig.waiting, rig.owner.ends], [["embedded"], ["waiting"], []]);
+    assert.deepEqual([rig.running, rig.waiting, rig.listener.ends], [["embedded"], ["waiting"], []]);
     assert.deepEqual(session.heard, ["remote forgotten"]);
     assert.equal(session.call("remote").abort.aborted, false);
     await settle();
@@ -304,8 +304,8 @@ describe("detach", () => {
     rig.dispatcher.connect(session);
     await settle();
     await rig.enqueue("remote", "embedded", "waiting");
-    rig.dispatcher.release(["remote", "embedded", "waiting", "unknown"]);
-    assert.deepEqual([rig.running, rig.waiting, rig.owner.ends], [[], [], []]);
+    rig.dispatcher.giveUpExpired(["remote", "embedded", "waiting", "unknown"]);
+    assert.deepEqual([rig.running, rig.waiting, rig.listener.ends], [[], [], []]);
     assert.deepEqual(session.heard, ["remote released"]);
     assert.equal(session.call("remote").abort.aborted, false);
   });

@@ -142,16 +142,16 @@ class Model {
   }
 
   isReported(id: string): boolean {
-    return this.rig.owner.ends.some((line) => line.startsWith(`${id} `));
+    return this.rig.listener.ends.some((line) => line.startsWith(`${id} `));
   }
 
   /** Whatever just happened. */
   check(before: readonly string[]): void {
-    const { dispatcher, owner, running, waiting } = this.rig;
+    const { dispatcher, listener, running, waiting } = this.rig;
     const open = this.ids.filter((id) => !this.isReported(id) && !this.silent.has(id));
     assert.deepEqual([...running, ...waiting].toSorted(), open.toSorted(), "whatever has no end is here, once");
     for (const id of this.ids) {
-      const reports = owner.ends.filter((line) => line.startsWith(`${id} `)).length;
+      const reports = listener.ends.filter((line) => line.startsWith(`${id} `)).length;
       assert.ok(reports <= 1, `${id} was reported ${reports} times`);
     }
     assert.ok(running.filter((id) => this.suspects.has(id)).length <= 1, "one suspect at a time");

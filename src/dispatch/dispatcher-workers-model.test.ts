@@ -88,7 +88,7 @@ class Model {
   #confirmStart(id: string, start: "at once" | "later" | "refused"): Promise<void> {
     if (start === "at once") return Promise.resolve();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const starts = (): number => this.rig.owner.heard.filter((line) => line === `${id} started`).length;
+    const starts = (): number => this.rig.listener.heard.filter((line) => line === `${id} started`).length;
     const startsThen = starts();
     const refuse = (): void => {
       // It may have been queued again meanwhile, and started: then that start is another matter.
@@ -164,16 +164,16 @@ class Model {
   }
 
   isReported(id: string): boolean {
-    return this.rig.owner.ends.some((line) => line.startsWith(`${id} `));
+    return this.rig.listener.ends.some((line) => line.startsWith(`${id} `));
   }
 
   check(before: readonly string[]): void {
-    const { dispatcher, owner, running, waiting } = this.rig;
+    const { dispatcher, listener, running, waiting } = this.rig;
     const isHere = (id: string): boolean => !this.isReported(id) && !this.silent.has(id) && !this.gone.includes(id);
     const open = this.ids.filter((id) => isHere(id));
     assert.deepEqual([...running, ...waiting].toSorted(), open.toSorted(), "whatever has no end is here, once");
     for (const id of this.ids) {
-      assert.ok(owner.ends.filter((line) => line.startsWith(`${id} `)).length <= 1, `${id} has one end`);
+      assert.ok(listener.ends.filter((line) => line.startsWith(`${id} `)).length <= 1, `${id} has one end`);
     }
     const slotsUsed = dispatcher.listDomains().reduce((sum, domain) => sum + domain.running, 0);
     assert.equal(slotsUsed, running.length, "slots in use are what runs");
@@ -192,7 +192,7 @@ class Model {
     assert.ok(own.length <= ownSize, "the embedded worker has its own part and no more");
     const total = this.sessions.reduce((sum, { slots }) => sum + slots, ownSize);
     assert.equal(rig.dispatcher.poolSize, total);
-    const wasAdopted = begun.some((id) => !rig.owner.heard.includes(`${id} started`));
+    const wasAdopted = begun.some((id) => !rig.listener.heard.includes(`${id} started`));
     if (begun.length > 0 && !wasAdopted) assert.ok(rig.running.length <= total, "nothing starts in a full pool");
     const data = rig.running.filter((id) => this.domainOf.get(id) === "data");
     if (!wasAdopted && begun.some((id) => this.domainOf.get(id) === "data")) assert.ok(data.length <= this.quota);

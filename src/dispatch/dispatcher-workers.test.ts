@@ -25,14 +25,18 @@ describe("a timeout on a remote worker", () => {
     await rig.enqueue(rig.run("a", { timeoutMs: 1000 }));
     session.isReachable = false;
     await rig.clock.advance(5000);
-    assert.deepEqual([rig.owner.ends, rig.running], [[], ["a"]], "it cannot time out while its worker is out of touch");
+    assert.deepEqual(
+      [rig.listener.ends, rig.running],
+      [[], ["a"]],
+      "it cannot time out while its worker is out of touch",
+    );
     return { rig, session };
   }
 
   test("does not come while the worker is out of touch: the attempt is lost with it", async () => {
     const { rig, session } = await overdue();
     rig.dispatcher.disconnect(session);
-    assert.deepEqual(rig.owner.ends, ["a lost"]);
+    assert.deepEqual(rig.listener.ends, ["a lost"]);
     assert.equal(rig.clock.timerCount, 0);
   });
 
@@ -43,7 +47,7 @@ describe("a timeout on a remote worker", () => {
     await rig.clock.advance(699);
     session.call("a").resolve(success);
     await rig.clock.advance(5000);
-    assert.deepEqual(rig.owner.ends, ["a success"]);
+    assert.deepEqual(rig.listener.ends, ["a success"]);
   });
 
   test("comes if there is no result after the grace of a worker that is back", async () => {
@@ -52,11 +56,11 @@ describe("a timeout on a remote worker", () => {
     rig.dispatcher.connect(session);
     await rig.clock.advance(699);
     session.graceMs = 1;
-    assert.deepEqual(rig.owner.ends, []);
+    assert.deepEqual(rig.listener.ends, []);
     await rig.clock.advance(1);
     session.graceMs = 0;
     await rig.clock.advance(1);
-    assert.deepEqual([rig.owner.ends, session.heard], [["a timeout"], ["a aborted"]]);
+    assert.deepEqual([rig.listener.ends, session.heard], [["a timeout"], ["a aborted"]]);
   });
 
   test("waits for as long as the worker is away a second time", async () => {
@@ -66,11 +70,11 @@ describe("a timeout on a remote worker", () => {
     await rig.clock.advance(10);
     session.isReachable = false;
     await rig.clock.advance(5000);
-    assert.deepEqual(rig.owner.ends, []);
+    assert.deepEqual(rig.listener.ends, []);
     Object.assign(session, { isReachable: true, graceMs: 0 });
     rig.dispatcher.connect(session);
     await rig.clock.advance(1);
-    assert.deepEqual(rig.owner.ends, ["a timeout"]);
+    assert.deepEqual(rig.listener.ends, ["a timeout"]);
   });
 });
 
@@ -191,7 +195,7 @@ describe("an attempt for a remote worker", () => {
     rig.worker.missing.add("job");
     const { promise, resolve } = Promise.withResolvers<void>();
     await rig.enqueue(rig.run("a", { confirmStart: () => promise }), "b");
-    assert.deepEqual([rig.running, session.started, rig.owner.heard], [["a"], [], ["a started"]]);
+    assert.deepEqual([rig.running, session.started, rig.listener.heard], [["a"], [], ["a started"]]);
     assert.equal(session.freeSlots, 0);
     resolve();
     await settle();
@@ -209,7 +213,7 @@ describe("an attempt for a remote worker", () => {
     );
     rig.dispatcher.abort(["b"]);
     assert.equal(session.freeSlots, 2);
-    assert.deepEqual([rig.running, rig.owner.ends], [[], []]);
+    assert.deepEqual([rig.running, rig.listener.ends], [[], []]);
   });
 
   test("is reported with its worker's address, and acknowledged when its owner says so", async () => {
@@ -218,11 +222,11 @@ describe("an attempt for a remote worker", () => {
     await rig.enqueue("a", "b");
     session.call("a").resolve({ kind: "success", output: "1" });
     await rig.finish("b");
-    assert.equal(rig.owner.executions.get("a")?.worker, "here/a");
+    assert.equal(rig.listener.executions.get("a")?.worker, "here/a");
     assert.deepEqual(session.heard, []);
-    rig.owner.acknowledge.get("a")?.();
+    rig.listener.acknowledge.get("a")?.();
     assert.deepEqual(session.heard, ["a acknowledged"]);
-    assert.equal(rig.owner.acknowledge.has("b"), false);
+    assert.equal(rig.listener.acknowledge.has("b"), false);
   });
 
   test("that is refused goes back to its old place in the queue, and nothing is told", async () => {
@@ -232,14 +236,14 @@ describe("an attempt for a remote worker", () => {
     await rig.enqueue("a", "b");
     session.missing.add("job");
     await session.refuse("a");
-    assert.deepEqual([rig.running, rig.waiting, rig.owner.ends], [[], ["a", "b"], []]);
+    assert.deepEqual([rig.running, rig.waiting, rig.listener.ends], [[], ["a", "b"], []]);
     session.missing.clear();
     rig.dispatcher.onJobsChanged();
     await settle();
     assert.deepEqual(rig.running, ["a"]);
     session.call("a").resolve(success);
     await settle();
-    assert.deepEqual(rig.owner.ends, ["a success"]);
+    assert.deepEqual(rig.listener.ends, ["a success"]);
     assert.deepEqual(rig.running, ["b"]);
   });
 
@@ -248,7 +252,7 @@ describe("an attempt for a remote worker", () => {
     const rig = await rigWith(1, session);
     await rig.enqueue(rig.run("a", { timeoutMs: 1000 }));
     await rig.clock.advance(1000);
-    assert.deepEqual([rig.owner.ends, session.heard], [["a timeout"], ["a aborted"]]);
+    assert.deepEqual([rig.listener.ends, session.heard], [["a timeout"], ["a aborted"]]);
     session.call("a").resolve(success);
     await settle();
     assert.equal(rig.dispatcher.lateReports, 1);
@@ -263,11 +267,11 @@ describe("an attempt for a remote worker", () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     await rig.enqueue("a", rig.run("b", { confirmStart: () => promise }));
     rig.dispatcher.disconnect(session);
-    assert.deepEqual([rig.running, rig.waiting, rig.owner.ends], [[], ["b"], ["a lost"]]);
+    assert.deepEqual([rig.running, rig.waiting, rig.listener.ends], [[], ["b"], ["a lost"]]);
     resolve();
     await settle();
     assert.deepEqual(session.started, ["a"]);
-    assert.equal(rig.owner.acknowledge.size, 0);
+    assert.equal(rig.listener.acknowledge.size, 0);
   });
 });
 
@@ -279,7 +283,7 @@ describe("shutdown", () => {
     await rig.dispatcher.shutdown();
     assert.equal(session.stopped, true);
     assert.equal(session.call("a").abort.aborted, false);
-    assert.deepEqual(rig.owner.ends, []);
+    assert.deepEqual(rig.listener.ends, []);
     rig.dispatcher.connect(new HandSession("b"));
   });
 });

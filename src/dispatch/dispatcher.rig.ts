@@ -1,11 +1,11 @@
-/** A clock, workers, sessions and owners of attempts, for the tests of dispatch and worker. */
+/** A clock, workers, sessions and listeners of attempts, for the tests of dispatch and worker. */
 import type { Clock, Timer } from "../base/clock.ts";
 import type { Execution } from "../kernel/event.ts";
 import type { Outcome } from "../kernel/input.ts";
 import { LogBook } from "../testing/log-book.rig.ts";
 import type { Abort } from "./abort.ts";
 import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
-import type { TaskOwner, TaskRun } from "./task-run.ts";
+import type { AttemptListener, TaskRun } from "./task-run.ts";
 import type { Answer, ConnectedWorker, Worker, WorkerConnection } from "./worker.ts";
 
 /** Lets everything happen that waits for nothing but its turn. */
@@ -203,25 +203,25 @@ export class HandSession extends HandWorker implements ConnectedWorker {
   }
 }
 
-/** Writes down what it is told. */
-export class Owner implements TaskOwner {
+/** Records the notifications about attempts. */
+export class RecordingListener implements AttemptListener {
   readonly heard: string[] = [];
   readonly outcomes = new Map<string, Outcome>();
   readonly executions = new Map<string, Execution>();
   readonly acknowledge = new Map<string, () => void>();
 
-  started(run: TaskRun): void {
+  onStarted(run: TaskRun): void {
     this.heard.push(`${run.attemptId} started`);
   }
 
-  ended(run: TaskRun, outcome: Outcome, execution: Execution, acknowledge?: () => void): void {
+  onEnded(run: TaskRun, outcome: Outcome, execution: Execution, acknowledge?: () => void): void {
     if (acknowledge !== undefined) this.acknowledge.set(run.attemptId, acknowledge);
     this.heard.push(`${run.attemptId} ${outcome.kind}`);
     this.outcomes.set(run.attemptId, outcome);
     this.executions.set(run.attemptId, execution);
   }
 
-  withdrawn(run: TaskRun): void {
+  onWithdrawn(run: TaskRun): void {
     this.heard.push(`${run.attemptId} withdrawn`);
   }
 
@@ -235,7 +235,7 @@ const noInputs = { context: {}, outputs: {} };
 
 export const success: Outcome = { kind: "success" };
 
-export function makeRun(owner: TaskOwner, attemptId: string, given: Partial<TaskRun> = {}): TaskRun {
+export function makeRun(listener: AttemptListener, attemptId: string, given: Partial<TaskRun> = {}): TaskRun {
   return {
     attemptId,
     instanceId: "instance",
@@ -254,7 +254,7 @@ export function makeRun(owner: TaskOwner, attemptId: string, given: Partial<Task
     isCautious: false,
     confirmStart: () => Promise.resolve(),
     inputs: () => noInputs,
-    owner,
+    listener,
     ...given,
   };
 }
@@ -263,7 +263,7 @@ export function makeRun(owner: TaskOwner, attemptId: string, given: Partial<Task
 export class Rig {
   readonly clock = new HandClock();
   readonly worker = new HandWorker();
-  readonly owner = new Owner();
+  readonly listener = new RecordingListener();
   readonly log = new LogBook();
   readonly dispatcher: Dispatcher;
 
@@ -273,7 +273,7 @@ export class Rig {
   }
 
   run(attemptId: string, given: Partial<TaskRun> = {}): TaskRun {
-    return makeRun(this.owner, attemptId, given);
+    return makeRun(this.listener, attemptId, given);
   }
 
   async enqueue(...runs: readonly (TaskRun | string)[]): Promise<void> {
@@ -284,13 +284,13 @@ export class Rig {
   /** The outcome is durable at once. */
   async finish(attemptId: string, outcome: Outcome = success): Promise<void> {
     await this.finishVolatile(attemptId, outcome);
-    this.owner.acknowledge.get(attemptId)?.();
+    this.listener.acknowledge.get(attemptId)?.();
     await settle();
   }
 
   /** All outcomes are durable, also of those that start and end because of it. */
   async acknowledgeAll(): Promise<void> {
-    const { acknowledge } = this.owner;
+    const { acknowledge } = this.listener;
     for (let known = -1; known < acknowledge.size;) {
       known = acknowledge.size;
       for (const each of acknowledge.values()) each();

@@ -13,9 +13,9 @@ describe("a run", () => {
       { run: rig.worker.call("a").run, startedAt: rig.clock.now(), worker: "hand" },
     ]);
     await rig.finish("a", { kind: "success", output: "1" });
-    assert.deepEqual(rig.owner.heard, ["a started", "a success"]);
-    assert.deepEqual(rig.owner.outcomes.get("a"), { kind: "success", output: "1" });
-    assert.deepEqual(rig.owner.executions.get("a"), { worker: "hand", startedAt: rig.clock.now() });
+    assert.deepEqual(rig.listener.heard, ["a started", "a success"]);
+    assert.deepEqual(rig.listener.outcomes.get("a"), { kind: "success", output: "1" });
+    assert.deepEqual(rig.listener.executions.get("a"), { worker: "hand", startedAt: rig.clock.now() });
     assert.equal(rig.dispatcher.runningCount, 0);
   });
 
@@ -26,14 +26,14 @@ describe("a run", () => {
     assert.deepEqual([rig.running, rig.waiting], [["a"], ["b"]]);
     await rig.finish("a");
     await rig.finish("b");
-    assert.deepEqual(rig.owner.ends, ["a success", "b success"]);
+    assert.deepEqual(rig.listener.ends, ["a success", "b success"]);
   });
 
   test("that ends at once needs no timer, and its slot serves the next", async () => {
     const rig = new Rig({ poolSize: 1 });
     rig.worker.answer = () => success;
     await rig.enqueue("a", "b", "c");
-    assert.deepEqual(rig.owner.ends, ["a success", "b success", "c success"]);
+    assert.deepEqual(rig.listener.ends, ["a success", "b success", "c success"]);
     await rig.clock.advance(0);
     assert.equal(rig.clock.timerCount, 0);
   });
@@ -152,14 +152,14 @@ describe("a timeout", () => {
     assert.equal(signal.aborted, true);
     assert.ok(hasCode(signal.reason, "TASK_TIMEOUT"));
     const message = 'task "orders" of workflow "nightly" ran longer than its timeout of 1.5 s';
-    assert.deepEqual(rig.owner.outcomes.get("a"), {
+    assert.deepEqual(rig.listener.outcomes.get("a"), {
       kind: "timeout",
       failure: { type: "TASK_TIMEOUT", message, retryable: true },
     });
     assert.deepEqual(rig.running, ["b"]);
     assert.equal(rig.dispatcher.abandonedCount, 1);
     await rig.finish("a");
-    assert.deepEqual(rig.owner.ends, ["a timeout"]);
+    assert.deepEqual(rig.listener.ends, ["a timeout"]);
     assert.deepEqual([rig.dispatcher.lateReports, rig.dispatcher.abandonedCount], [1, 0]);
   });
 
@@ -171,7 +171,7 @@ describe("a timeout", () => {
     await rig.clock.advance(999);
     assert.deepEqual(rig.running, ["b"]);
     await rig.clock.advance(1);
-    assert.deepEqual(rig.owner.ends, ["a success", "b timeout"]);
+    assert.deepEqual(rig.listener.ends, ["a success", "b timeout"]);
   });
 
   test("counts the time in which the event loop was busy", async () => {
@@ -179,7 +179,7 @@ describe("a timeout", () => {
     await rig.enqueue(rig.run("a", { timeoutMs: 1000 }));
     rig.clock.skip(900);
     await rig.clock.advance(100);
-    assert.deepEqual(rig.owner.ends, ["a timeout"]);
+    assert.deepEqual(rig.listener.ends, ["a timeout"]);
   });
 
   test("does not outlive its run", async () => {
@@ -200,7 +200,7 @@ describe("taking back", () => {
     await rig.enqueue(rig.run("a", { isCautious: true, confirmStart: () => confirmed.promise }));
     assert.deepEqual(rig.running, ["a"]);
     rig.dispatcher.withdraw(["a"]);
-    assert.deepEqual(rig.owner.ends, ["a withdrawn"]);
+    assert.deepEqual(rig.listener.ends, ["a withdrawn"]);
     assert.deepEqual(rig.running, []);
     confirmed.resolve();
     await settle();
@@ -211,10 +211,10 @@ describe("taking back", () => {
     const rig = new Rig({ poolSize: 1 });
     await rig.enqueue("a", "b", "c");
     rig.dispatcher.withdraw(["a", "b", "unknown"]);
-    assert.deepEqual(rig.owner.ends, ["b withdrawn"]);
+    assert.deepEqual(rig.listener.ends, ["b withdrawn"]);
     await rig.finish("a");
     assert.deepEqual(rig.running, ["c"]);
-    assert.deepEqual(rig.owner.ends, ["b withdrawn", "a success"]);
+    assert.deepEqual(rig.listener.ends, ["b withdrawn", "a success"]);
   });
 
   test("abort drops those that wait, stops those that run, frees the slot at once and tells nothing", async () => {
@@ -227,7 +227,7 @@ describe("taking back", () => {
     await settle();
     assert.deepEqual(rig.running, ["c"]);
     await rig.finish("a");
-    assert.deepEqual(rig.owner.ends, []);
+    assert.deepEqual(rig.listener.ends, []);
     assert.equal(rig.dispatcher.lateReports, 1);
   });
 
@@ -241,12 +241,12 @@ describe("taking back", () => {
     await settle();
     assert.deepEqual(rig.running, ["a"]);
     await rig.finish("a");
-    assert.deepEqual(rig.owner.ends, ["a success"]);
+    assert.deepEqual(rig.listener.ends, ["a success"]);
   });
 
   test("an owner may abort in the very moment it hears of the start", async () => {
     const rig = new Rig();
-    rig.owner.started = (run) => rig.dispatcher.abort([run.attemptId]);
+    rig.listener.onStarted = (run) => rig.dispatcher.abort([run.attemptId]);
     let confirmed = false;
     const confirmStart = (): Promise<void> => {
       confirmed = true;
@@ -354,14 +354,14 @@ describe("a start that is to be confirmed", () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     await rig.enqueue(rig.run("a", { isCautious, confirmStart: () => promise, timeoutMs: 1000 }), "b");
     await rig.clock.advance(5000);
-    assert.deepEqual([rig.running, rig.worker.started, rig.owner.heard], [["a"], [], ["a started"]]);
+    assert.deepEqual([rig.running, rig.worker.started, rig.listener.heard], [["a"], [], ["a started"]]);
     resolve();
     await settle();
     assert.deepEqual(rig.worker.started, ["a"]);
     await rig.clock.advance(999);
-    assert.deepEqual(rig.owner.ends, []);
+    assert.deepEqual(rig.listener.ends, []);
     await rig.clock.advance(1);
-    assert.deepEqual(rig.owner.ends, ["a timeout"]);
+    assert.deepEqual(rig.listener.ends, ["a timeout"]);
   });
 
   test("and is not, frees the slot and runs nothing", async () => {
@@ -370,7 +370,7 @@ describe("a start that is to be confirmed", () => {
       rig.run("a", { isCautious, confirmStart: () => Promise.reject(new Error("store is away")) }),
       "b",
     );
-    assert.deepEqual([rig.running, rig.worker.started, rig.owner.ends], [["b"], ["b"], []]);
+    assert.deepEqual([rig.running, rig.worker.started, rig.listener.ends], [["b"], ["b"], []]);
     assert.match(rig.log.lines[0]?.message ?? "", /start was not confirmed/);
   });
 
@@ -415,7 +415,7 @@ describe("a run whose job no worker knows", () => {
     rig.worker.missing.clear();
     rig.dispatcher.onJobsChanged();
     await settle();
-    assert.deepEqual([rig.worker.started, rig.owner.heard, rig.waiting], [[], ["a withdrawn"], []]);
+    assert.deepEqual([rig.worker.started, rig.listener.heard, rig.waiting], [[], ["a withdrawn"], []]);
   });
 });
 
@@ -431,8 +431,8 @@ describe("a worker that misbehaves", () => {
       throw new Error("boom");
     };
     await rig.enqueue("a", "b");
-    assert.deepEqual(rig.owner.ends, ["a failure", "b failure"]);
-    assert.deepEqual(rig.owner.outcomes.get("a"), failed("boom"));
+    assert.deepEqual(rig.listener.ends, ["a failure", "b failure"]);
+    assert.deepEqual(rig.listener.outcomes.get("a"), failed("boom"));
   });
 
   test("by rejecting is a failure, told once", async () => {
@@ -441,15 +441,15 @@ describe("a worker that misbehaves", () => {
     // A job may reject with anything; so may a worker that is broken.
     rig.worker.call("a").reject("no error at all");
     await settle();
-    assert.deepEqual(rig.owner.outcomes.get("a"), failed("no error at all"));
-    assert.deepEqual(rig.owner.ends, ["a failure"]);
+    assert.deepEqual(rig.listener.outcomes.get("a"), failed("no error at all"));
+    assert.deepEqual(rig.listener.ends, ["a failure"]);
   });
 
   test("by answering nothing is a failure", async () => {
     const rig = new Rig({ poolSize: 1 });
     rig.worker.execute = () => undefined as unknown as Outcome;
     await rig.enqueue("a");
-    assert.deepEqual(rig.owner.ends, ["a failure"]);
+    assert.deepEqual(rig.listener.ends, ["a failure"]);
   });
 
   test("by settling twice is heard once", async () => {
@@ -464,13 +464,13 @@ describe("a worker that misbehaves", () => {
     };
     rig.worker.answer = () => twice as unknown as Promise<Outcome>;
     await rig.enqueue("a");
-    assert.deepEqual(rig.owner.ends, ["a success"]);
+    assert.deepEqual(rig.listener.ends, ["a success"]);
     assert.equal(rig.dispatcher.runningCount, 0);
   });
 
   test("an owner that throws costs no slot and stops no neighbour", async () => {
     const rig = new Rig({ poolSize: 1 });
-    rig.owner.ended = () => {
+    rig.listener.onEnded = () => {
       throw new Error("owner's bug");
     };
     rig.worker.answer = () => success;
@@ -507,7 +507,7 @@ describe("pausing the dispatch", () => {
     await rig.enqueue("a", "b");
     rig.dispatcher.pauseDispatch();
     await rig.finish("a");
-    assert.deepEqual([rig.running, rig.owner.ends], [[], ["a success"]]);
+    assert.deepEqual([rig.running, rig.listener.ends], [[], ["a success"]]);
     assert.equal(rig.dispatcher.waitingFor("b"), "the engine has stopped taking work");
     rig.dispatcher.resumeDispatch();
     await settle();
@@ -522,9 +522,9 @@ test("jobs that end at once leave the event loop its share", async () => {
     return success;
   };
   await rig.enqueue("a", "b", "c", "d", "e", "f", "g", "h");
-  assert.deepEqual(rig.owner.ends.length, 3);
+  assert.deepEqual(rig.listener.ends.length, 3);
   await rig.clock.advance(0);
-  assert.deepEqual(rig.owner.ends.length, 8);
+  assert.deepEqual(rig.listener.ends.length, 8);
 });
 
 describe("shutdown", () => {
@@ -539,7 +539,7 @@ describe("shutdown", () => {
     await rig.finish("a");
     await done;
     assert.equal(rig.worker.stopped, true);
-    assert.deepEqual(rig.owner.ends, []);
+    assert.deepEqual(rig.listener.ends, []);
     assert.equal(rig.clock.timerCount, 0);
   });
 

@@ -23,10 +23,10 @@ export type { DomainOptions, DomainOverview, DomainStatus } from "./domain-pool.
  *
  * Invariants:
  * - I1 The slots in use are exactly the attempts in state `running`: one set of ids per domain, added to in `#occupy` and
- *   removed from in `#release`, which every end of an attempt passes through before its owner is notified. An attempt that
+ *   removed from in `#freeSlot`, which every end of an attempt passes through before its listener is notified. An attempt that
  *   is aborted on a remote worker leaves its slot to a placeholder until the worker has stopped it (`#awaitStop`).
  * - I2 An attempt is in `#attempts` from enqueue until it is `over`, and is over once: later reports of the worker are
- *   counted and dropped. So its owner is notified of one end at most, and of none after an abort.
+ *   counted and dropped. So its listener is notified of one end at most, and of none after an abort.
  * - I3 No attempt starts while its domain or the whole pool is full. After the pool shrinks, or attempts are adopted, more
  *   may run than fit; they keep running, and nothing starts until they fit.
  * - I4 No suspect starts beside another, nor where it could do harm (`Isolation`, which also knows the reactions of
@@ -35,7 +35,7 @@ export type { DomainOptions, DomainOverview, DomainStatus } from "./domain-pool.
  * - I6 The timeout counts from the job's own start, not from the wait for a slot or for `confirmStart`. No attempt times out
  *   while its remote worker is unreachable: the worker reconnects, or the attempt is lost with it.
  * - I7 No job is called while `mayStart` returns false, and none goes to a remote worker before its start is durable.
- * - I8 Only an attempt that was meant for a remote worker returns to the queue once its owner was notified of its start: the
+ * - I8 Only an attempt that was meant for a remote worker returns to the queue once its listener was notified of its start: the
  *   next owner of its instance looks for it on remote workers, but not on the embedded worker of another member.
  */
 export class Dispatcher {
@@ -54,7 +54,7 @@ export class Dispatcher {
   readonly #attempts = new Map<string, Attempt>();
   readonly #running = new Set<Attempt>();
   /** The running attempts that are on remote workers. */
-  readonly #remote = new Set<Attempt>();
+  readonly #onRemoteWorkers = new Set<Attempt>();
   readonly #unassigned: UnassignedAttempts;
   readonly #unsettled = new UnsettledJobs();
   #arrivals = 0;
@@ -68,7 +68,7 @@ export class Dispatcher {
   #pumpQueued = false;
   /** A worker may have become free for an unassigned attempt. */
   #recallDue = false;
-  #turnBeganAt: number | undefined;
+  #tickBeganAt: number | undefined;
 
   /** POOL_SIZE_INVALID, OPTION_INVALID. */
   constructor(options: DispatcherOptions) {
@@ -111,12 +111,12 @@ export class Dispatcher {
     this.enqueue(run);
   }
 
-  /** Removes attempts that have not started and notifies their owners; started attempts keep running. */
+  /** Removes attempts that have not started and notifies their listeners; started attempts keep running. */
   withdraw(attemptIds: Iterable<string>): void {
     for (const id of attemptIds) {
       const attempt = this.#attempts.get(id);
       if (attempt === undefined || this.#hasStarted(attempt)) continue;
-      if (attempt.state === "running") this.#release(attempt);
+      if (attempt.state === "running") this.#freeSlot(attempt);
       else this.#leave(attempt);
       this.#reportWithdrawn(attempt.run);
     }
@@ -124,15 +124,15 @@ export class Dispatcher {
 
   /** True if its job was called, or may have been: a remote worker may have the grant before this process knows. */
   #hasStarted(attempt: Attempt): boolean {
-    return attempt.state === "running" && (attempt.jobStartedAt !== undefined || this.#remote.has(attempt));
+    return attempt.state === "running" && (attempt.jobStartedAt !== undefined || this.#onRemoteWorkers.has(attempt));
   }
 
-  /** Removes these attempts and aborts those that run. Their owners are not notified. */
+  /** Removes these attempts and aborts those that run. Their listeners are not notified. */
   abort(attemptIds: Iterable<string>): void {
     this.#abort(attemptIds, "the task was aborted");
   }
 
-  /** Removes waiting attempts without notifying their owners; running attempts stay. */
+  /** Removes waiting attempts without notifying their listeners; running attempts stay. */
   drop(which: (run: TaskRun) => boolean): void {
     for (const attempt of this.#attempts.values()) {
       if (attempt.state !== "running" && which(attempt.run)) this.#leave(attempt);
@@ -217,7 +217,7 @@ export class Dispatcher {
   #resolveDrains(): void {
     if (this.#running.size === 0) this.#drain?.resolve();
     for (const [worker, drain] of this.#workerDrains) {
-      if ([...this.#remote].some((attempt) => attempt.worker === worker)) continue;
+      if ([...this.#onRemoteWorkers].some((attempt) => attempt.worker === worker)) continue;
       this.#workerDrains.delete(worker);
       drain.resolve();
     }
@@ -241,7 +241,7 @@ export class Dispatcher {
   /** Removes a remote worker; the attempts that it ran are lost. */
   disconnect(worker: ConnectedWorker): void {
     this.#workers.remove(worker);
-    for (const attempt of this.#remote) {
+    for (const attempt of this.#onRemoteWorkers) {
       if (attempt.worker !== worker) continue;
       if (attempt.jobStartedAt === undefined) this.#requeue(attempt, "the worker is gone");
       else {
@@ -255,7 +255,7 @@ export class Dispatcher {
 
   /**
    * Adopts an attempt that already runs on a worker which has just connected. It takes its slot, even above the size, and is
-   * followed like one that was started here; but if the worker returns it when it stops, its owner is notified that it was
+   * followed like one that was started here; but if the worker returns it when it stops, its listener is notified that it was
    * withdrawn. Replaces the same attempt if it waits here. False if it runs on another worker, or this one is gone.
    */
   adopt(run: TaskRun, worker: ConnectedWorker, outcome: Promise<Answer>, startedAt: number): boolean {
@@ -285,29 +285,30 @@ export class Dispatcher {
   }
 
   /**
-   * Removes attempts on remote workers that another member hosts now; they keep running, and their owners are not notified.
+   * Removes attempts on remote workers that another member hosts now; they keep running, and their listeners are not notified.
    * Attempts that wait, or run on the embedded worker, cannot be hosted elsewhere and stay.
    */
   detach(attemptIds: Iterable<string>): void {
     for (const id of attemptIds) {
       const attempt = this.#attempts.get(id);
-      if (attempt?.jobStartedAt !== undefined && this.#remote.has(attempt)) this.#detach(attempt);
+      if (attempt?.jobStartedAt !== undefined && this.#onRemoteWorkers.has(attempt)) this.#detach(attempt);
     }
   }
 
   /**
-   * Removes attempts whose owner is unknown here. Those on a remote worker keep running, and their worker announces them
-   * again until an owner is found; the others are aborted. Owners are not notified.
+   * Removes hosted attempts whose lease has expired: whether their owner still wants them is not known. Those on a remote
+   * worker keep running, and their worker announces them again until an owner is found; the others are aborted. Listeners
+   * are not notified.
    */
-  release(attemptIds: Iterable<string>): void {
+  giveUpExpired(attemptIds: Iterable<string>): void {
     for (const id of attemptIds) {
       const attempt = this.#attempts.get(id);
-      if (attempt?.jobStartedAt === undefined || !this.#remote.has(attempt)) {
+      if (attempt?.jobStartedAt === undefined || !this.#onRemoteWorkers.has(attempt)) {
         this.abort([id]);
         continue;
       }
       const { worker } = executionOf(attempt);
-      this.#release(attempt);
+      this.#freeSlot(attempt);
       if (attempt.worker !== undefined && isConnected(attempt.worker)) attempt.worker.release(id);
       this.#onDetached?.(attempt.run, { worker, isLost: false });
     }
@@ -319,7 +320,7 @@ export class Dispatcher {
    */
   interruptAll(): void {
     for (const attempt of this.#running) {
-      if (!this.#remote.has(attempt)) this.#interrupt(attempt);
+      if (!this.#onRemoteWorkers.has(attempt)) this.#interrupt(attempt);
       else if (attempt.jobStartedAt === undefined) this.#requeue(attempt, "the lease has lapsed");
       else this.#detach(attempt);
     }
@@ -327,14 +328,14 @@ export class Dispatcher {
   }
 
   /**
-   * Empties the queue and aborts what runs, without notifying owners. Remote workers are disconnected and keep their
+   * Empties the queue and aborts what runs, without notifying listeners. Remote workers are disconnected and keep their
    * attempts. Resolves when the jobs have settled, or after a grace period. EXECUTOR_SHUT_DOWN the second time.
    */
   async shutdown(): Promise<void> {
     if (this.#shutDown) throw new EngineError("EXECUTOR_SHUT_DOWN", "the executor has been shut down already");
     this.#shutDown = true;
     this.#isolation.stop();
-    for (const attempt of this.#remote) this.#detach(attempt);
+    for (const attempt of this.#onRemoteWorkers) this.#detach(attempt);
     this.#abort([...this.#attempts.keys()], "the executor is shutting down");
     await this.#disconnectWorkers();
     await this.#unsettled.whenSettled(this.#clock, this.#graceMs);
@@ -369,7 +370,7 @@ export class Dispatcher {
 
   /** The connected workers, and how many attempts each runs for this process. */
   listConnected(): { worker: ConnectedWorker; runningTasks: number }[] {
-    const running = [...this.#remote];
+    const running = [...this.#onRemoteWorkers];
     return this.#workers.connected.map((worker) => ({
       worker,
       runningTasks: running.filter((attempt) => attempt.worker === worker).length,
@@ -487,7 +488,7 @@ export class Dispatcher {
       this.#mayStart()
     ) {
       const now = this.#clock.now();
-      if (this.#turnBeganAt !== undefined && now - this.#turnBeganAt > loopShareMs) return;
+      if (this.#tickBeganAt !== undefined && now - this.#tickBeganAt > loopShareMs) return;
       const attempt = this.#pools.take(now, (care) => this.#isolation.allows(care, now));
       if (attempt === undefined) return this.#isolation.awaitAge();
       const worker = this.#workers.choose(attempt.run.job, this.#embeddedSlots);
@@ -495,24 +496,24 @@ export class Dispatcher {
         this.#addUnassigned(attempt);
         continue;
       }
-      if (this.#turnBeganAt === undefined) {
-        this.#turnBeganAt = now;
-        this.#clock.soon(this.#endTurn);
+      if (this.#tickBeganAt === undefined) {
+        this.#tickBeganAt = now;
+        this.#clock.soon(this.#endTick);
       }
       this.#start(attempt, worker, now);
     }
   }
 
-  /** Arms timeouts at the end of the turn: most jobs have ended by then and need no timer. */
-  readonly #endTurn = (): void => {
-    this.#turnBeganAt = undefined;
+  /** Arms timeouts at the end of the tick: most jobs have ended by then and need no timer. */
+  readonly #endTick = (): void => {
+    this.#tickBeganAt = undefined;
     for (const attempt of this.#running) this.#armTimeout(attempt);
     this.#wake();
   };
 
   /** The free slots of the embedded worker, which uses its own part of the pool and no more. */
   get #embeddedSlots(): number {
-    return this.#pools.ownSize - (this.#running.size - this.#remote.size);
+    return this.#pools.ownSize - (this.#running.size - this.#onRemoteWorkers.size);
   }
 
   #put(attempt: Attempt): void {
@@ -543,9 +544,9 @@ export class Dispatcher {
     const { run } = attempt;
     this.#occupy(attempt, worker, now);
     try {
-      run.owner.started(run, executionOf(attempt));
+      run.listener.onStarted(run, executionOf(attempt));
     } catch (error) {
-      this.#logOwnerFailure(run, error);
+      this.#logListenerFailure(run, error);
     }
     if (attempt.state !== "running") return;
     if (run.isCautious || worker.isRemote) void this.#executeConfirmed(attempt);
@@ -560,7 +561,7 @@ export class Dispatcher {
     attempt.worker = worker;
     attempt.startedAt = startedAt;
     if (!isConnected(worker)) return;
-    this.#remote.add(attempt);
+    this.#onRemoteWorkers.add(attempt);
     if (!attempt.isAdopted) worker.reserve(attemptId);
   }
 
@@ -569,11 +570,11 @@ export class Dispatcher {
     if (this.#mayStart()) {
       this.#execute(attempt, this.#clock.now());
       this.#armTimeout(attempt);
-    } else if (this.#remote.has(attempt)) this.#requeue(attempt, "the lease has lapsed");
+    } else if (this.#onRemoteWorkers.has(attempt)) this.#requeue(attempt, "the lease has lapsed");
     else this.#interrupt(attempt);
   }
 
-  /** Awaits `confirmStart`. A rejection comes from the owner, which needs no report; if the run was rebound, asks the new owner. */
+  /** Awaits `confirmStart`. A rejection comes from the instance, which needs no report; if the run was rebound, asks the new one. */
   async #isConfirmed(attempt: Attempt): Promise<boolean> {
     const { run } = attempt;
     try {
@@ -582,7 +583,7 @@ export class Dispatcher {
     } catch (error) {
       if (attempt.state !== "running") return false;
       if (attempt.run !== run) return this.#isConfirmed(attempt);
-      this.#release(attempt);
+      this.#freeSlot(attempt);
       this.#logger.warn({ attemptId: run.attemptId, error }, "a start was not confirmed; the task did not run");
       return false;
     }
@@ -630,18 +631,18 @@ export class Dispatcher {
     }
     const isIsolated = attempt.isSuspect && attempt.worker?.isRemote === false;
     const settle = isIsolated ? this.#isolation.awaitDurableEnd(attempt) : undefined;
-    this.#release(attempt);
+    this.#freeSlot(attempt);
     const execution = executionOf(attempt);
     try {
-      if (from !== undefined) run.owner.ended(run, outcome, execution, () => from.acknowledge(attemptId));
-      else if (settle !== undefined) run.owner.ended(run, outcome, execution, settle);
-      else run.owner.ended(run, outcome, execution);
+      if (from !== undefined) run.listener.onEnded(run, outcome, execution, () => from.acknowledge(attemptId));
+      else if (settle !== undefined) run.listener.onEnded(run, outcome, execution, settle);
+      else run.listener.onEnded(run, outcome, execution);
     } catch (error) {
-      this.#logOwnerFailure(run, error);
+      this.#logListenerFailure(run, error);
     }
   }
 
-  /** Requeues an attempt that was granted here. An adopted one is reported to its owner as withdrawn. */
+  /** Requeues an attempt that was granted here. An adopted one is reported to its listener as withdrawn. */
   #onRefused(attempt: Attempt, why: string): void {
     if (attempt.state !== "running") return;
     if (!attempt.isAdopted) return this.#requeue(attempt, why);
@@ -668,7 +669,7 @@ export class Dispatcher {
 
   /** Arms the timeouts of overdue attempts again, because their worker is reachable. */
   #rearmOverdue(worker: ConnectedWorker): void {
-    for (const attempt of this.#remote) {
+    for (const attempt of this.#onRemoteWorkers) {
       if (attempt.worker !== worker || !attempt.isOverdue) continue;
       attempt.isOverdue = false;
       attempt.timer = undefined;
@@ -709,7 +710,7 @@ export class Dispatcher {
       if (attempt === undefined) continue;
       if (attempt.state !== "running") this.#leave(attempt);
       else {
-        this.#release(attempt);
+        this.#freeSlot(attempt);
         attempt.abort.abort(new DOMException(why, "AbortError"));
         this.#awaitStop(attempt);
       }
@@ -741,21 +742,21 @@ export class Dispatcher {
     else this.#pools.of(attempt.run.domain).remove(attempt);
   }
 
-  /** Removes an attempt that keeps running on its remote worker, without notifying its owner. */
+  /** Removes an attempt that keeps running on its remote worker, without notifying its listener. */
   #detach(attempt: Attempt): void {
     const { worker } = executionOf(attempt);
     this.#releaseFromWorker(attempt);
     this.#onDetached?.(attempt.run, { worker, isLost: false });
   }
 
-  /** Releases an attempt, and its slot on the remote worker too. */
+  /** Frees the attempt's slot here, and the one on its remote worker too. */
   #releaseFromWorker(attempt: Attempt): void {
-    this.#release(attempt);
+    this.#freeSlot(attempt);
     this.#forget(attempt);
   }
 
   /** Removes a running attempt and frees its slot (I1). */
-  #release(attempt: Attempt): void {
+  #freeSlot(attempt: Attempt): void {
     const { attemptId, domain } = attempt.run;
     attempt.state = "over";
     attempt.timer?.cancel();
@@ -763,7 +764,7 @@ export class Dispatcher {
     this.#running.delete(attempt);
     this.#pools.of(domain).slots.delete(attemptId);
     this.#isolation.onEnded(attempt);
-    if (this.#workers.connected.length > 0 || this.#remote.size > 0) this.#releaseWorker(attempt);
+    if (this.#workers.connected.length > 0 || this.#onRemoteWorkers.size > 0) this.#releaseWorker(attempt);
     if (this.isDraining || this.#workerDrains.size > 0) this.#resolveDrains();
     this.#wake();
   }
@@ -771,7 +772,7 @@ export class Dispatcher {
   /** Frees the slot on one of several workers, for which unassigned attempts may be waiting. */
   #releaseWorker(attempt: Attempt): void {
     this.#recallDue = true;
-    if (this.#remote.delete(attempt) && attempt.jobStartedAt === undefined) this.#forget(attempt);
+    if (this.#onRemoteWorkers.delete(attempt) && attempt.jobStartedAt === undefined) this.#forget(attempt);
   }
 
   #forget({ worker, run }: Attempt): void {
@@ -788,15 +789,15 @@ export class Dispatcher {
 
   #reportWithdrawn(run: TaskRun): void {
     try {
-      run.owner.withdrawn(run);
+      run.listener.onWithdrawn(run);
     } catch (error) {
-      this.#logOwnerFailure(run, error);
+      this.#logListenerFailure(run, error);
     }
   }
 
-  /** Logs that an owner threw: that is a bug in the owner, and must not leak a slot or stop other attempts. */
-  #logOwnerFailure({ attemptId }: TaskRun, error: unknown): void {
-    this.#logger.error({ attemptId, error }, "the owner of a task threw while it was notified");
+  /** Logs that a listener threw: that is a bug in the listener, and must not leak a slot or stop other attempts. */
+  #logListenerFailure({ attemptId }: TaskRun, error: unknown): void {
+    this.#logger.error({ attemptId, error }, "the listener of an attempt threw while it was notified");
   }
 
   #reasonToWait({ state, run, care }: Attempt): Wait {
@@ -859,7 +860,7 @@ export interface DispatcherOptions {
   readonly sharedDomains?: boolean;
   /** Called when an attempt begins to wait in a shared domain whose quota is used up. */
   readonly onDemand?: (domain: string) => void;
-  /** Called when an attempt may keep running on a worker that this member does not serve any more. Its owner is notified only if it is lost. */
+  /** Called when an attempt may keep running on a worker that this member does not serve any more. Its listener is notified only if it is lost. */
   readonly onDetached?: (run: TaskRun, gone: { worker: string; isLost: boolean }) => void;
   /** True if the lease is valid: asked before every start, and again before the job is called if that took a while. */
   readonly mayStart?: () => boolean;

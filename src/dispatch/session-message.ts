@@ -95,7 +95,7 @@ export interface LeaseRenewal {
   readonly unwanted: readonly GrantKey[];
   /** Attempts whose owner has not answered yet: their lease is neither renewed nor ended. */
   readonly undecided: readonly GrantKey[];
-  /** Foreign attempts, whose owner renewed the lease that many milliseconds ago. */
+  /** Attempts of other members, whose owner renewed the lease that many milliseconds ago. */
   readonly renewalAges: readonly RenewalAge[];
 }
 

@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import * as fc from "fast-check";
 import { Attempt } from "./attempt.ts";
-import { makeRun, Owner } from "./dispatcher.rig.ts";
+import { makeRun, RecordingListener } from "./dispatcher.rig.ts";
 import { TaskQueue } from "./task-queue.ts";
 
 let arrivals = 0;
 
 function attempt(name: string, given: { rank?: number; successors?: number; queuedAt?: number } = {}): Attempt {
   const { rank = 0, successors = 0, queuedAt = 0 } = given;
-  return new Attempt(makeRun(new Owner(), name, { rank, successors }), arrivals++, queuedAt);
+  return new Attempt(makeRun(new RecordingListener(), name, { rank, successors }), arrivals++, queuedAt);
 }
 
 function takeAll(queue: TaskQueue, now = 0): string[] {

@@ -38,14 +38,14 @@ export interface TaskRun extends AttemptIdentity {
    */
   readonly isCautious: boolean;
   /**
-   * Resolves when the start that `owner` was notified of is durable. Awaited before the job of a cautious run is called, and
+   * Resolves when the start that `listener` was notified of is durable. Awaited before the job of a cautious run is called, and
    * before any run goes to a remote worker, so that a new owner of the instance knows where to look for it. If it rejects,
-   * the job does not run and the owner is not notified any more.
+   * the job does not run and the listener is not notified any more.
    */
   confirmStart(): Promise<void>;
   /** The committed context of the instance and the outputs of the task's dependencies at the start of the attempt. */
   readonly inputs: () => TaskInputs | Promise<TaskInputs>;
-  readonly owner: TaskOwner;
+  readonly listener: AttemptListener;
 }
 
 /** JSON texts by key and by task name. */
@@ -55,15 +55,15 @@ export interface TaskInputs {
 }
 
 /** Notified about a run: of one end at most, and of nothing after an abort. */
-export interface TaskOwner {
+export interface AttemptListener {
   /** Called when the run starts; again if the worker refused it and it starts on another. */
-  started(run: TaskRun, execution: Required<Execution>): void;
+  onStarted(run: TaskRun, execution: Required<Execution>): void;
   /**
-   * Called when the run has ended. Payloads in the outcome are plain JSON text, whatever their size. The owner calls
+   * Called when the run has ended. Payloads in the outcome are plain JSON text, whatever their size. The listener calls
    * `acknowledge` when the outcome is durable or not wanted any more: a remote worker keeps its result until then, and a
    * suspect in this process stays isolated until then.
    */
-  ended(run: TaskRun, outcome: Outcome, execution: Execution, acknowledge?: () => void): void;
+  onEnded(run: TaskRun, outcome: Outcome, execution: Execution, acknowledge?: () => void): void;
   /** Called when `withdraw` removed the run before its start, or when its worker stopped and returned it after it was adopted. */
-  withdrawn(run: TaskRun): void;
+  onWithdrawn(run: TaskRun): void;
 }

@@ -5,7 +5,7 @@ import type { EngineError } from "../base/error.ts";
 import { defaultTimings } from "../cluster/timings.ts";
 import type { Outcome } from "../kernel/input.ts";
 import { Abort } from "./abort.ts";
-import { HandClock, makeRun, Owner, Rig, settle, success } from "./dispatcher.rig.ts";
+import { HandClock, makeRun, RecordingListener, Rig, settle, success } from "./dispatcher.rig.ts";
 import type { AttemptDescriptor } from "./attempt-descriptor.ts";
 import { describeAttempt } from "./attempt-descriptor.ts";
 import type { Link, LinkListener } from "./link.ts";
@@ -51,7 +51,7 @@ class HandLink implements Link {
   }
 }
 
-const owner = new Owner();
+const owner = new RecordingListener();
 
 function descriptorOf(attemptId: string): AttemptDescriptor {
   return describeAttempt(makeRun(owner, attemptId), 1000);
@@ -180,9 +180,9 @@ describe("a session", () => {
   });
 
   test("passes a result's sub-tasks through those who know the engine", async () => {
-    const admit = (outcome: Outcome, taskName: string): Promise<Outcome> =>
+    const checkOutcome = (outcome: Outcome, taskName: string): Promise<Outcome> =>
       Promise.resolve({ ...outcome, output: taskName } as Outcome);
-    const rig = connected({ admit });
+    const rig = connected({ checkOutcome });
     const { number, said } = await rig.grant("a");
     rig.result("a", number);
     await settle();
@@ -772,11 +772,11 @@ describe("the sessions of a member", () => {
     await rig.enqueue("a");
     assert.equal(link.last("Grant").descriptor.attemptId, "a");
     await rig.clock.advance(workerLostMs + 1);
-    assert.deepEqual([rig.owner.ends, sessions.all], [["a lost"], []]);
+    assert.deepEqual([rig.listener.ends, sessions.all], [["a lost"], []]);
     await rig.enqueue(rig.run("b", { timeoutMs: Infinity }));
     hello(sessions.accept(new HandLink()));
     await rig.clock.advance(workerLostMs + 1);
-    assert.deepEqual(rig.owner.ends, ["a lost", "b lost"]);
+    assert.deepEqual(rig.listener.ends, ["a lost", "b lost"]);
   });
 
   test("send workers to other members where the lease has lapsed, or the dispatcher is shut down", async () => {

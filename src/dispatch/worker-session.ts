@@ -35,8 +35,8 @@ export interface SessionParts {
   /** The shard of a run and the epoch in which this member owns it; undefined for runs that belong to no shard. */
   readonly fenceOf?: (run: TaskRun) => GrantFence | undefined;
   /** Checks the sub-tasks in an outcome, which a remote worker cannot do. */
-  readonly admit?: (outcome: Outcome, taskName: string) => Outcome | Promise<Outcome>;
-  /** The age of the last lease renewal by the owner of a foreign attempt; 0 for this member's own attempts. */
+  readonly checkOutcome?: (outcome: Outcome, taskName: string) => Outcome | Promise<Outcome>;
+  /** The age of the last lease renewal by the owner of a hosted attempt; 0 for this member's own attempts. */
   readonly renewalAgeMs?: (attemptId: string) => number;
   /**
    * Called when the worker announces an attempt from an earlier connection, and again with each heartbeat until it is
@@ -116,7 +116,7 @@ export class WorkerSession implements ConnectedWorker {
     this.#parts = parts;
     this.#heardAt = parts.clock.monotonic();
     this.#lastHeardAt = parts.clock.now();
-    this.#watch(parts.timings.workerLostMs);
+    this.#armTimer(parts.timings.workerLostMs);
   }
 
   // The dispatcher's side
@@ -404,12 +404,12 @@ export class WorkerSession implements ConnectedWorker {
   }
 
   /** Declares the worker lost after `workerLostMs` without a message. Reads messages that arrived while this member was busy first. */
-  #watch(delayMs: number): void {
+  #armTimer(delayMs: number): void {
     const { clock, timings } = this.#parts;
     const look = (): void => {
       const silentMs = clock.monotonic() - this.#heardAt;
       if (this.#isOver) return;
-      if (silentMs < timings.workerLostMs) this.#watch(Math.max(1, timings.workerLostMs - silentMs));
+      if (silentMs < timings.workerLostMs) this.#armTimer(Math.max(1, timings.workerLostMs - silentMs));
       else this.#end("lost");
     };
     this.#timer = clock.after(delayMs, () => clock.soon(look));
@@ -481,7 +481,7 @@ export class WorkerSession implements ConnectedWorker {
     if (attempt?.grant === grant) {
       this.#attempts.delete(attemptId);
       this.#reported.set(attemptId, { grant, descriptor: attempt.descriptor, since, isFollowed: attempt.isFollowed });
-      attempt.settle(this.#admit(outcome, attempt.descriptor));
+      attempt.settle(this.#checkOutcome(outcome, attempt.descriptor));
       if (!attempt.isFollowed) this.#parts.onChanged(this);
     } else if (outcome.kind === "lost") {
       // Another owner has no use for the news that this worker lost it, and may have started the attempt again.
@@ -527,10 +527,10 @@ export class WorkerSession implements ConnectedWorker {
   }
 
   #announceResult(descriptor: AttemptDescriptor, outcome: Outcome): void {
-    const admitted = Promise.resolve(this.#admit(outcome, descriptor));
-    admitted.catch(() => undefined);
+    const checked = Promise.resolve(this.#checkOutcome(outcome, descriptor));
+    checked.catch(() => undefined);
     const decline = (): void => this.acknowledge(descriptor.attemptId);
-    this.#announce({ worker: this, descriptor, outcome: admitted, decline });
+    this.#announce({ worker: this, descriptor, outcome: checked, decline });
   }
 
   #announce(attempt: AnnouncedAttempt): void {
@@ -545,8 +545,8 @@ export class WorkerSession implements ConnectedWorker {
     }
   }
 
-  #admit(outcome: Outcome, { taskName }: AttemptDescriptor): Outcome | Promise<Outcome> {
-    return this.#parts.admit?.(outcome, taskName) ?? outcome;
+  #checkOutcome(outcome: Outcome, { taskName }: AttemptDescriptor): Outcome | Promise<Outcome> {
+    return this.#parts.checkOutcome?.(outcome, taskName) ?? outcome;
   }
 
   #sendAbort(key: GrantKey, reason: unknown): void {

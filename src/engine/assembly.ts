@@ -128,7 +128,7 @@ export class Assembly {
       threads: new ThreadWorker({ clock, logger }),
       address: () => this.address,
       maxSubTasks,
-      admitSubTasks: (subTasks, parentName) => this.registration.admitSubTasks(subTasks, parentName),
+      checkSubTasks: (subTasks, parentName) => this.registration.checkSubTasks(subTasks, parentName),
       onTaskLog,
       onProgress: (id, progress) => this.dispatcher.noteProgress(id, progress),
       aroundJob,
@@ -218,7 +218,7 @@ export class Assembly {
     });
     const client = new CallClient({ clock, random, region, handler, definitions: this.#saver, transport: member });
     member?.attach({ region, client, handler }, (outcome, taskName) =>
-      this.registration.admitOutcome(outcome, taskName),
+      this.registration.checkOutcome(outcome, taskName),
     );
     return client;
   }

@@ -433,8 +433,8 @@ export class Engine implements InstanceOperations {
   /** Adds a task to a running instance: it waits for its parent, and successors of the parent wait for it. */
   async addSubTask(instanceId: string, task: Task, parentName: string): Promise<void> {
     this.#parts.state.refuseUnlessUp();
-    const [node] = await this.#parts.registration.admitSubTasks([subTaskNode(task, parentName)], parentName);
-    assert(node !== undefined, "a sub-task that is admitted is given back");
+    const [node] = await this.#parts.registration.checkSubTasks([subTaskNode(task, parentName)], parentName);
+    assert(node !== undefined, "a sub-task that passed its checks is given back");
     await this.#instances.change({ type: "AddSubTask", id: instanceId, parent: parentName, node });
   }
 

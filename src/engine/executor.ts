@@ -7,7 +7,7 @@ import { EngineError, type ErrorCode, errorCodes } from "../base/error.ts";
 import type { Random } from "../base/random.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { DomainOptions, DomainStatus } from "../dispatch/domain-pool.ts";
-import type { TaskOwner, TaskRun } from "../dispatch/task-run.ts";
+import type { AttemptListener, TaskRun } from "../dispatch/task-run.ts";
 import type { Failure } from "../kernel/failure.ts";
 import type { Outcome } from "../kernel/input.ts";
 import type { Reply } from "../runtime/message.ts";
@@ -33,13 +33,13 @@ export class Executor {
   readonly #stored = new Set<string>();
   readonly #pending = new Map<string, Reply<unknown>>();
   /** Starts are not recorded, and only instances withdraw their tasks. */
-  readonly #owner: TaskOwner = {
-    started: () => undefined,
-    ended: (run, outcome, _execution, acknowledge) => {
+  readonly #listener: AttemptListener = {
+    onStarted: () => undefined,
+    onEnded: (run, outcome, _execution, acknowledge) => {
       this.#settle(run, outcome);
       acknowledge?.();
     },
-    withdrawn: () => undefined,
+    onWithdrawn: () => undefined,
   };
 
   /** Made by `Engine`. */
@@ -200,7 +200,7 @@ export class Executor {
       isCautious: false,
       confirmStart: () => Promise.resolve(),
       inputs: () => ({ context: {}, outputs: {} }),
-      owner: this.#owner,
+      listener: this.#listener,
     };
   }
 

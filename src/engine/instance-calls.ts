@@ -56,7 +56,7 @@ export class InstanceCalls {
     state.refuseUnlessUp();
     checkInstanceId(call.id);
     state.refuseUnlessReady();
-    await outage.watch(`"${call.type}" of instance "${call.id}"`, calls.callInstance(call));
+    await outage.bound(`"${call.type}" of instance "${call.id}"`, calls.callInstance(call));
   }
 
   /** `WorkflowFailed`, `WorkflowTerminated`, `RESULT_TOO_LARGE`. */

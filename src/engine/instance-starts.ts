@@ -5,7 +5,7 @@ import type { Random } from "../base/random.ts";
 import type { CallClient } from "../runtime/call-client.ts";
 import type { Definitions } from "../runtime/definitions.ts";
 import type { Store } from "../stores/store.ts";
-import { Admission } from "./admission.ts";
+import { SubmissionLimiter } from "./submission-limiter.ts";
 import type { EngineState } from "./engine-state.ts";
 import { forkPoint } from "./forked-events.ts";
 import type { OutageDeadline } from "./outage-deadline.ts";
@@ -26,11 +26,11 @@ export interface InstanceStartsParts {
 /** Starts instances of DAGs, and forks instances of code workflows. */
 export class InstanceStarts {
   readonly #parts: InstanceStartsParts;
-  readonly #admission: Admission;
+  readonly #limiter: SubmissionLimiter;
 
   constructor(parts: InstanceStartsParts) {
     this.#parts = parts;
-    this.#admission = new Admission(parts.clock);
+    this.#limiter = new SubmissionLimiter(parts.clock);
   }
 
   newId(): string {
@@ -41,7 +41,7 @@ export class InstanceStarts {
   /** The instance is durable when this resolves. `taskParams` go to its only task. `INSTANCE_EXISTS`. */
   submit(id: string, workflow: Workflow, options: SubmitOptions, taskParams?: string): Promise<void> {
     const { outage } = this.#parts;
-    return this.#admission.run(() => outage.watch(`instance "${id}"`, this.#start(id, workflow, options, taskParams)));
+    return this.#limiter.run(() => outage.bound(`instance "${id}"`, this.#start(id, workflow, options, taskParams)));
   }
 
   async #start(id: string, workflow: Workflow, options: SubmitOptions, taskParams?: string): Promise<void> {

@@ -9,7 +9,7 @@ describe("a caller whose write is under way while the store takes none", () => {
     const clock = new TestClock();
     const outage = new OutageDeadline(clock);
     let error = undefined as unknown;
-    const answer = outage.watch('instance "a"', new Promise<never>(() => undefined));
+    const answer = outage.bound('instance "a"', new Promise<never>(() => undefined));
     answer.catch((given: unknown) => (error = given));
     await clock.advance(10 * outageAnswerMs);
     assert.equal(error, undefined, "while the store takes writes it waits");
@@ -27,7 +27,7 @@ describe("a caller whose write is under way while the store takes none", () => {
     const clock = new TestClock();
     const outage = new OutageDeadline(clock);
     const { promise, resolve } = Promise.withResolvers<number>();
-    const answer = outage.watch("it", promise);
+    const answer = outage.bound("it", promise);
     outage.onHealth(new Error("disk full"));
     await clock.advance(outageAnswerMs / 2);
     outage.onHealth(undefined);
@@ -42,14 +42,14 @@ describe("a caller whose write is under way while the store takes none", () => {
     const outage = new OutageDeadline(clock);
     outage.onHealth(new Error("disk full"));
     assert.equal(clock.timerCount, 0, "nobody waits");
-    const answer = assert.rejects(outage.watch("it", new Promise<never>(() => undefined)));
+    const answer = assert.rejects(outage.bound("it", new Promise<never>(() => undefined)));
     assert.equal(clock.timerCount, 1);
     await clock.advance(outageAnswerMs);
     await answer;
     assert.equal(clock.timerCount, 0, "everybody was answered");
     outage.stop();
     outage.onHealth(new Error("the store is closed"));
-    void outage.watch("it", new Promise<never>(() => undefined));
+    void outage.bound("it", new Promise<never>(() => undefined));
     assert.equal(clock.timerCount, 0, "the engine has stopped");
   });
 });

@@ -25,7 +25,7 @@ export class OutageDeadline {
   }
 
   /** Settles as `work` does; `CALL_UNANSWERED` if an outage lasts too long: unlike `STORE_UNAVAILABLE` it says that the write may have landed. */
-  watch<Result>(what: string, work: Promise<Result>): Promise<Result> {
+  bound<Result>(what: string, work: Promise<Result>): Promise<Result> {
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
     const caller: Caller = { what, reject };
     this.#callers.add(caller);

@@ -7,12 +7,12 @@ import { Drain, type IdleListener } from "../code/drain.ts";
 import { UnhandledRejections } from "../code/unhandled-rejections.ts";
 import type { CodeWatch, WatchedRun } from "../code/watch-code.ts";
 import type { Failure } from "../kernel/failure.ts";
-import type { CodeHost } from "../runtime/code-host.ts";
+import type { CodeRuntime } from "../runtime/code-runtime.ts";
 import { failureFrom } from "../worker/failure-from.ts";
 import { reportFatalError } from "../worker/fatal-errors.ts";
 
 /** Finds and runs the code of workflows in this process. */
-export class ProcessCode implements CodeHost {
+export class ProcessCode implements CodeRuntime {
   readonly loopWatch: LoopWatch | undefined;
   readonly #registry: CodeRegistry;
   readonly #drain: Drain;

@@ -14,7 +14,7 @@ import type { DefinitionSaver } from "../runtime/definition-saver.ts";
 import type { Definition } from "../runtime/definitions.ts";
 import type { Region } from "../runtime/region.ts";
 import type { Store } from "../stores/store.ts";
-import { admitted } from "../worker/call-job.ts";
+import { checkOutcome } from "../worker/call-job.ts";
 import type { EngineState } from "./engine-state.ts";
 import { JobRuns } from "./job-runs.ts";
 import { syncJobs } from "./job-sync.ts";
@@ -118,14 +118,14 @@ export class Registration {
   }
 
   /** Checks sub-tasks. The definitions of workflows that they nest are durable before an instance refers to them. */
-  async admitSubTasks(subTasks: readonly NodeSpec[], parentName: string): Promise<readonly NodeSpec[]> {
-    const { nodes, definitions } = await this.#parts.submission.admit(subTasks, parentName);
+  async checkSubTasks(subTasks: readonly NodeSpec[], parentName: string): Promise<readonly NodeSpec[]> {
+    const { nodes, definitions } = await this.#parts.submission.checkSubTasks(subTasks, parentName);
     await this.#parts.definitions.saveWithRetries(definitions);
     return nodes;
   }
 
-  admitOutcome(outcome: Outcome, taskName: string): Outcome | Promise<Outcome> {
-    return admitted(outcome, taskName, (subTasks, parentName) => this.admitSubTasks(subTasks, parentName));
+  checkOutcome(outcome: Outcome, taskName: string): Outcome | Promise<Outcome> {
+    return checkOutcome(outcome, taskName, (subTasks, parentName) => this.checkSubTasks(subTasks, parentName));
   }
 
   /** A start fails if the store is away; later, the store is waited for. */

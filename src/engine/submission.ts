@@ -24,7 +24,7 @@ export interface Prepared {
 }
 
 /** Sub-tasks that were checked, with the definitions of the workflows that they nest. */
-export interface Admitted {
+export interface CheckedSubTasks {
   readonly nodes: readonly NodeSpec[];
   readonly definitions: readonly Definition[];
 }
@@ -159,7 +159,7 @@ export class Submission {
    * Checks sub-tasks that join a running instance, and fixes the versions of workflows that they nest. The definitions
    * must be durable before an instance refers to them.
    */
-  async admit(subTasks: readonly NodeSpec[], parentName: string): Promise<Admitted> {
+  async checkSubTasks(subTasks: readonly NodeSpec[], parentName: string): Promise<CheckedSubTasks> {
     const definitions: Definition[] = [];
     const nodes: NodeSpec[] = [];
     for (const node of subTasks) {

@@ -17,7 +17,7 @@ import type { TaskRun } from "../dispatch/task-run.ts";
 import type { CallOf, CallType, Hint, ResultOf } from "../runtime/call.ts";
 import type { CallTransport, CallTransportOptions } from "../runtime/call-client.ts";
 import { decodeHint, decodeResult, isUserWrite } from "../runtime/call-codec.ts";
-import { ForeignAttempts } from "../runtime/foreign-attempts.ts";
+import { HostedAttempts } from "../runtime/hosted-attempts.ts";
 import { InstanceTaskRun } from "../runtime/instance-task-run.ts";
 import type { RegionCluster } from "../runtime/region.ts";
 import type { ClusterView, DomainRow, MemberRow, Store } from "../stores/store.ts";
@@ -46,7 +46,7 @@ export interface ClusterMemberParts {
 
 /** One engine of a cluster: joins membership, shard ownership, calls, shared domains and remote workers. */
 export class ClusterMember implements RegionCluster, CallTransport {
-  readonly hosts: ForeignAttempts;
+  readonly hostedAttempts: HostedAttempts;
   readonly callMs: number;
   /** True if the member has joined, or has tried to. */
   hasJoined = false;
@@ -75,11 +75,11 @@ export class ClusterMember implements RegionCluster, CallTransport {
       shardCount: options.shards,
       clock,
       logger,
-      host: { open: (shard) => this.#runtime.region.openShard(shard), release: (shard) => this.#release(shard) },
+      shards: { open: (shard) => this.#runtime.region.openShard(shard), release: (shard) => this.#release(shard) },
       onEvent: (event) => this.#onEvent(event),
     });
     this.#router = this.#makeRouter();
-    this.hosts = this.#makeHosts();
+    this.hostedAttempts = this.#makeHosts();
     this.#domains = new SharedDomains({
       ...parts,
       members: this.#members,
@@ -126,9 +126,9 @@ export class ClusterMember implements RegionCluster, CallTransport {
     });
   }
 
-  #makeHosts(): ForeignAttempts {
+  #makeHosts(): HostedAttempts {
     const { clock, logger, dispatcher, options } = this.#parts;
-    return new ForeignAttempts({
+    return new HostedAttempts({
       clock,
       logger,
       timings: options.timings,
@@ -160,8 +160,8 @@ export class ClusterMember implements RegionCluster, CallTransport {
     return this.#membership.id;
   }
 
-  /** Called once, before `open`. `admit` checks the sub-tasks in the outcomes of remote workers. */
-  attach(runtime: MemberRuntime, admit: RemoteWorkersParts["admit"]): void {
+  /** Called once, before `open`. `checkOutcome` checks the sub-tasks in the outcomes of remote workers. */
+  attach(runtime: MemberRuntime, checkOutcome: RemoteWorkersParts["checkOutcome"]): void {
     this.#attached = runtime;
     const { region } = runtime;
     const { clock, logger, dispatcher, options } = this.#parts;
@@ -172,11 +172,11 @@ export class ClusterMember implements RegionCluster, CallTransport {
       timings: options.timings,
       dispatcher,
       region,
-      foreignAttempts: this.hosts,
+      hostedAttempts: this.hostedAttempts,
       member: () => this.id,
       isLeaseValid: () => this.isLeaseValid(),
       whenCounted: (domain) => this.#domains.quotas.whenCounted(domain),
-      admit,
+      checkOutcome,
       onTaskLog: this.#parts.onTaskLog,
     });
   }
@@ -196,8 +196,8 @@ export class ClusterMember implements RegionCluster, CallTransport {
     this.#domains.quotas.onDetached(run.domain, 1);
     if (isLost) return;
     // No shard waits for a task of no instance.
-    if (!(run instanceof InstanceTaskRun)) run.owner.ended(run, { kind: "lost" }, { worker });
-    else run.actor.host.trackElsewhere(run, worker);
+    if (!(run instanceof InstanceTaskRun)) run.listener.onEnded(run, { kind: "lost" }, { worker });
+    else run.actor.shard.trackDelegated(run, worker);
   }
 
   /** Joins the cluster and opens the shards that it owns by then; others follow. */
@@ -206,12 +206,12 @@ export class ClusterMember implements RegionCluster, CallTransport {
     await this.#domains.declare();
     this.hasJoined = true;
     await this.#membership.start();
-    this.hosts.start();
+    this.hostedAttempts.start();
     await this.#untilSettled();
     this.#domains.quotas.start();
     this.#every(bus === undefined ? timings.pollWithoutBusMs : timings.pollMs, () => this.#fetchMessages());
     this.#every(timings.workerBeatMs, () => {
-      this.#runtime.region.sweepRemoteAttempts();
+      this.#runtime.region.sweepDelegatedAttempts();
       void this.#domains.learn();
     });
   }
@@ -238,8 +238,8 @@ export class ClusterMember implements RegionCluster, CallTransport {
     this.#domains.quotas.stop();
     this.#router.hintAll(this.#members.others(), { type: "MemberLeaving", member: this.id } satisfies Hint);
     await this.#keeper.releaseAll();
-    await this.hosts.whenReported(this.#parts.stopGraceMs);
-    this.hosts.stop();
+    await this.hostedAttempts.whenReported(this.#parts.stopGraceMs);
+    this.hostedAttempts.stop();
     const stopped = new EngineError("ENGINE_STATE", "the engine was stopped");
     this.#router.stop(stopped);
     this.#runtime.client.stop(stopped);
@@ -333,7 +333,7 @@ export class ClusterMember implements RegionCluster, CallTransport {
     this.#owners.follow(view);
     this.#runtime.region.followEpochs(view.shards);
     this.#keeper.follow(view, this.id);
-    this.#runtime.region.sweepRemoteAttempts();
+    this.#runtime.region.sweepDelegatedAttempts();
     for (const resolve of this.#viewWaiters.splice(0)) resolve();
   }
 
@@ -362,7 +362,7 @@ export class ClusterMember implements RegionCluster, CallTransport {
       case "OutboxMessage":
         return this.#runtime.region.receive(hint.row);
       case "AbortAttempts":
-        return this.hosts.drop(hint.attemptIds);
+        return this.hostedAttempts.drop(hint.attemptIds);
       case "MemberLeaving":
         return this.#keeper.onLeaving(hint.member);
       case "ShardFreed":
@@ -380,7 +380,7 @@ export class ClusterMember implements RegionCluster, CallTransport {
     );
     this.#keeper.dropAll();
     this.#runtime.region.loseAll(error);
-    this.hosts.clear();
+    this.hostedAttempts.clear();
     this.#domains.quotas.dropAll();
     this.#parts.dispatcher.interruptAll();
   }
@@ -393,7 +393,7 @@ export class ClusterMember implements RegionCluster, CallTransport {
     this.#members.onEvent(event);
     if (event.type === "shard-opened") {
       this.#announce(event.shard);
-      // A view after the claims shows whether the hosts of remote attempts of the shards live.
+      // A view after the claims shows whether the hosts of delegated attempts of the shards live.
       if (this.#keeper.isSettled) this.#membership.refreshView();
     }
     for (const listener of this.#listeners) {

@@ -11,8 +11,8 @@ import type { AnnouncedAttempt } from "../dispatch/worker-session.ts";
 import { WorkerSessions } from "../dispatch/worker-sessions.ts";
 import { attemptId as attemptIdOf } from "../kernel/address.ts";
 import type { Outcome } from "../kernel/input.ts";
-import { foreignRun } from "../runtime/foreign-run.ts";
-import type { ForeignAttempts } from "../runtime/foreign-attempts.ts";
+import { hostedRun } from "../runtime/hosted-run.ts";
+import type { HostedAttempts } from "../runtime/hosted-attempts.ts";
 import { InstanceTaskRun } from "../runtime/instance-task-run.ts";
 import type { Region } from "../runtime/region.ts";
 
@@ -22,14 +22,14 @@ export interface RemoteWorkersParts {
   readonly timings: ClusterTimings;
   readonly dispatcher: Dispatcher;
   readonly region: Region;
-  readonly foreignAttempts: ForeignAttempts;
+  readonly hostedAttempts: HostedAttempts;
   readonly member: () => string;
   readonly isLeaseValid: () => boolean;
   readonly onTaskLog?: OnTaskLog | undefined;
   /** Resolves when attempts that run here now are counted among the slots of the domain. */
   readonly whenCounted: (domain: string) => Promise<void>;
   /** Checks the sub-tasks of an outcome before they join their instance. */
-  readonly admit: (outcome: Outcome, taskName: string) => Outcome | Promise<Outcome>;
+  readonly checkOutcome: (outcome: Outcome, taskName: string) => Outcome | Promise<Outcome>;
 }
 
 /**
@@ -45,7 +45,7 @@ export class RemoteWorkers {
 
   constructor(parts: RemoteWorkersParts) {
     this.#parts = parts;
-    const { clock, logger, timings, dispatcher, member, isLeaseValid, admit, onTaskLog } = parts;
+    const { clock, logger, timings, dispatcher, member, isLeaseValid, checkOutcome, onTaskLog } = parts;
     this.#sessions = new WorkerSessions({
       clock,
       logger,
@@ -54,7 +54,7 @@ export class RemoteWorkers {
       addressOf: (worker) => `${member()}/${worker}`,
       mayServe: isLeaseValid,
       fenceOf,
-      admit,
+      checkOutcome,
       onTaskLog,
       renewalAgeMs: (attemptId) => this.#renewalAgeMs(attemptId),
       onAnnounced: (attempt) => void this.#onAnnounced(attempt),
@@ -71,8 +71,8 @@ export class RemoteWorkers {
   }
 
   #renewalAgeMs(attemptId: string): number {
-    const { timings, foreignAttempts } = this.#parts;
-    return this.#uncounted.has(attemptId) ? timings.workerLostMs : foreignAttempts.renewalAgeMs(attemptId);
+    const { timings, hostedAttempts } = this.#parts;
+    return this.#uncounted.has(attemptId) ? timings.workerLostMs : hostedAttempts.renewalAgeMs(attemptId);
   }
 
   async #onAnnounced(announced: AnnouncedAttempt): Promise<void> {
@@ -90,22 +90,22 @@ export class RemoteWorkers {
 
   /** False if its owner does not want it. */
   async #takeIn(announced: AnnouncedAttempt): Promise<boolean> {
-    const { region, foreignAttempts, dispatcher } = this.#parts;
+    const { region, hostedAttempts, dispatcher } = this.#parts;
     const { descriptor, worker } = announced;
     const { attemptId, instanceId } = descriptor;
     const shard = region.shardOf(instanceId);
     if (!namesItself(descriptor)) return false;
     const own = region.reclaimAttempt(shard, attemptId, worker.address);
     if (own !== undefined) return await this.#adoptOwn(announced, own);
-    const renewedAt = await foreignAttempts.ask(shard, attemptId, worker.connection);
+    const renewedAt = await hostedAttempts.ask(shard, attemptId, worker.connection);
     // The attempt was announced again and adopted meanwhile.
     if (dispatcher.isRunningOn(attemptId, worker)) return true;
     if (renewedAt === undefined) return false;
     // The shard may have come here meanwhile, so that this member gave the answer.
     const run = region.reclaimAttempt(shard, attemptId, worker.address);
     if (run !== undefined) return await this.#adoptOwn(announced, run);
-    const foreign = foreignRun(descriptor, (...report) => foreignAttempts.report(...report));
-    return await this.#adopt(announced, foreign, () => foreignAttempts.add(shard, [attemptId], renewedAt));
+    const foreign = hostedRun(descriptor, (...report) => hostedAttempts.report(...report));
+    return await this.#adopt(announced, foreign, () => hostedAttempts.add(shard, [attemptId], renewedAt));
   }
 
   /**
@@ -114,7 +114,7 @@ export class RemoteWorkers {
    */
   async #adoptOwn(announced: AnnouncedAttempt, run: InstanceTaskRun): Promise<boolean> {
     if (await this.#adopt(announced, run)) return true;
-    run.actor.host.trackElsewhere(run, announced.worker.address);
+    run.actor.shard.trackDelegated(run, announced.worker.address);
     return false;
   }
 

@@ -99,14 +99,17 @@ export class AttachedCode {
    * `STORE_FENCED` if the history has turns that this actor did not write: the shard has another owner, and the state in
    * memory is out of date. Compared with that history, sound code would seem to have changed.
    */
-  async #readHistory({ number }: ActorTurn): Promise<HistoryRow[]> {
-    const { host, key, id } = this.#actor;
-    const history = await host.readHistory(key);
+  async #readHistory(turn: ActorTurn): Promise<HistoryRow[]> {
+    const { shard, key, id } = this.#actor;
+    const history = await shard.readHistory(key);
     const last = history.at(-1)?.turn ?? -1;
-    if (last < number) return history;
-    const { shard } = host.token;
-    const error = new Fenced([shard], `shard ${shard} has another owner, which wrote turn ${last} of instance "${id}"`);
-    host.lose(error);
+    if (last < turn.number) return history;
+    const number = shard.token.shard;
+    const error = new Fenced(
+      [number],
+      `shard ${number} has another owner, which wrote turn ${last} of instance "${id}"`,
+    );
+    shard.lose(error);
     throw error;
   }
 
@@ -118,15 +121,18 @@ export class AttachedCode {
     this.lacking = run?.faults.missingWorkflow;
     this.detach();
     this.attention = error.message;
-    const { id: instanceId, host } = this.#actor;
+    const { id: instanceId, shard } = this.#actor;
     const level = isMissing ? "warn" : "error";
-    host.logger[level]({ instanceId, code: error.code, problem: error.message }, "the code of an instance was stopped");
+    shard.logger[level](
+      { instanceId, code: error.code, problem: error.message },
+      "the code of an instance was stopped",
+    );
   }
 
   #newRun(): CodeRun | undefined {
-    const { id, definition, machine, host } = this.#actor;
+    const { id, definition, machine, shard } = this.#actor;
     const { name, version } = definition;
-    const { code, logger } = host;
+    const { code, logger } = shard;
     const workflow = code.find(name, version);
     if (workflow === undefined) {
       this.attention = `the code of workflow "${name}" in version "${version}" is not registered in this process`;
@@ -134,7 +140,7 @@ export class AttachedCode {
       this.#past = undefined;
       return undefined;
     }
-    return new CodeRun({ ...identityOfRun(id, machine.state), workflow, logger, host: code, owner: this.#owner });
+    return new CodeRun({ ...identityOfRun(id, machine.state), workflow, logger, services: code, owner: this.#owner });
   }
 
   /** `HANDLER_UNKNOWN`, `HANDLER_FAILED`; `INSTANCE_STATE` if the code is not there to answer. */

@@ -3,7 +3,7 @@ import { setImmediate as settled } from "node:timers/promises";
 import { describe, test } from "node:test";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import { AttemptReports } from "./attempt-reports.ts";
-import type { RemoteAttempts } from "./remote-attempts.ts";
+import type { DelegatedAttempts } from "./delegated-attempts.ts";
 import type { ShardInstances } from "./shard-instances.ts";
 
 /** Reports of attempts that nobody expects any more; the turns of their instances are durable when `flushed` resolves. */
@@ -16,10 +16,10 @@ function rigOfUnwanted() {
   };
   const reports = new AttemptReports({
     dispatcher: { connectionOf: () => undefined } satisfies Partial<Dispatcher> as unknown as Dispatcher,
-    remoteAttempts: {
+    delegatedAttempts: {
       renew: () => false,
       delete: () => false,
-    } satisfies Partial<RemoteAttempts> as unknown as RemoteAttempts,
+    } satisfies Partial<DelegatedAttempts> as unknown as DelegatedAttempts,
     instances: { flush } satisfies Partial<ShardInstances> as unknown as ShardInstances,
   });
   return { reports, flushed, asked };

@@ -1,7 +1,7 @@
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { WorkerConnection } from "../dispatch/worker.ts";
 import type { CallOf } from "./call.ts";
-import { instanceOf, isRemote, type RemoteAttempts, workerOf } from "./remote-attempts.ts";
+import { instanceOf, isRemote, type DelegatedAttempts, workerOf } from "./delegated-attempts.ts";
 import type { ShardInstances } from "./shard-instances.ts";
 
 /** Handles reports of other members that run attempts of this shard's instances. */
@@ -9,12 +9,12 @@ export class AttemptReports {
   /** Counts reports of attempts that were not expected any more. */
   dropped = 0;
   readonly #dispatcher: Dispatcher;
-  readonly #remoteAttempts: RemoteAttempts;
+  readonly #delegatedAttempts: DelegatedAttempts;
   readonly #instances: ShardInstances;
 
-  constructor(parts: { dispatcher: Dispatcher; remoteAttempts: RemoteAttempts; instances: ShardInstances }) {
+  constructor(parts: { dispatcher: Dispatcher; delegatedAttempts: DelegatedAttempts; instances: ShardInstances }) {
     this.#dispatcher = parts.dispatcher;
-    this.#remoteAttempts = parts.remoteAttempts;
+    this.#delegatedAttempts = parts.delegatedAttempts;
     this.#instances = parts.instances;
   }
 
@@ -26,7 +26,7 @@ export class AttemptReports {
     // the result of the same run.
     if (input.type === "AttemptEnded" && here?.worker === workerOf(ranOn)) this.#dispatcher.detach([attemptId]);
     const worker = isRemote(ranOn) ? workerOf(ranOn) : undefined;
-    if (this.#remoteAttempts.delete(attemptId, host, worker)) return await this.#instances.tell(id, () => input);
+    if (this.#delegatedAttempts.delete(attemptId, host, worker)) return await this.#instances.tell(id, () => input);
     this.dropped++;
     await this.#instances.flush(id);
   }
@@ -42,12 +42,12 @@ export class AttemptReports {
   }
 
   #renewOne(attemptId: string, host: string, there: WorkerConnection | undefined): boolean {
-    if (this.#remoteAttempts.renew(attemptId, host, there?.worker)) return true;
+    if (this.#delegatedAttempts.renew(attemptId, host, there?.worker)) return true;
     const here = this.#dispatcher.connectionOf(attemptId);
     // A worker that was connected here has taken the attempt along; or had taken it along before it connected here.
     const hasGone = here !== undefined && here.worker === there?.worker && here.since < there.since;
     if (!hasGone) return false;
     this.#dispatcher.detach([attemptId]);
-    return this.#remoteAttempts.renew(attemptId, host, there.worker);
+    return this.#delegatedAttempts.renew(attemptId, host, there.worker);
   }
 }

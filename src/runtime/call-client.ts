@@ -100,7 +100,7 @@ export class CallClient {
     const key = random.uuid(clock.now());
     const since = clock.monotonic();
     const work = handler.handleFirst<T>(number, call, key);
-    const done = this.#localCalls.watch(work, { timeoutMs, onTime: () => unanswered(number, timeoutMs) });
+    const done = this.#localCalls.bound(work, { timeoutMs, onTime: () => unanswered(number, timeoutMs) });
     return done.catch((error: unknown) => {
       if (!hasCode(error, "SHARD_MOVED")) throw error;
       const leftMs = Math.max(0, timeoutMs - (clock.monotonic() - since));

@@ -10,7 +10,7 @@ import type { Machine } from "../kernel/machine.ts";
 import { type HistoryRow, noChanges } from "../stores/store.ts";
 import { failureFrom } from "../worker/failure-from.ts";
 import { CodeActor } from "./code-actor.ts";
-import type { CodeHost } from "./code-host.ts";
+import type { CodeRuntime } from "./code-runtime.ts";
 import type { ActorTurn } from "./instance-actor.ts";
 import { outcomeOf, RigShard, RigStore } from "./shard.rig.ts";
 
@@ -31,7 +31,7 @@ class CodeShard extends RigShard {
   readonly payloads = new Map<number, string>();
   reads = 0;
   #life: CodeActor | undefined;
-  override readonly code: CodeHost = {
+  override readonly code: CodeRuntime = {
     find: (name, version) => this.workflows.get(`${name}@${version}`),
     versionOf: () => "1",
     hasDomain: () => true,

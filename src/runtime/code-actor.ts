@@ -4,7 +4,7 @@ import type { HistoryRow, InstanceRow } from "../stores/store.ts";
 import type { AttachedCode } from "./attached-code.ts";
 import { CodePreparation } from "./code-preparation.ts";
 import type { CodeDefinition } from "./definitions.ts";
-import { type ActorHost, type ActorTurn, type FindAttempt, InstanceActor } from "./instance-actor.ts";
+import { type ActorShard, type ActorTurn, type FindAttempt, InstanceActor } from "./instance-actor.ts";
 import type { Message } from "./message.ts";
 import { RecordedReaction } from "./recorded-reaction.ts";
 
@@ -24,11 +24,11 @@ export class CodeActor extends InstanceActor<CodeMachine> {
   /** Undefined where reactions need not be recorded before they run. */
   readonly #reaction: RecordedReaction | undefined;
 
-  constructor(host: ActorHost, definition: CodeDefinition, id: string, key: number) {
+  constructor(shard: ActorShard, definition: CodeDefinition, id: string, key: number) {
     const { timeoutSeconds, maxConcurrentActivities } = definition.spec;
     const timeoutMs = timeoutSeconds === undefined ? undefined : timeoutSeconds * 1000;
-    const { limits, caution } = host;
-    super(host, definition, new CodeMachine({ id, key, limits, timeoutMs, maxConcurrentActivities }));
+    const { limits, caution } = shard;
+    super(shard, definition, new CodeMachine({ id, key, limits, timeoutMs, maxConcurrentActivities }));
     this.#reaction = caution && new RecordedReaction(caution, key, limits.interruptionsMax);
     this.#preparation = new CodePreparation(this, this.#reaction);
   }
@@ -84,7 +84,7 @@ export class CodeActor extends InstanceActor<CodeMachine> {
 
   /** The code sees now what it had not seen when the instance left memory, because it was missing or had changed. */
   override resumeTasks(wasClean: boolean, find: FindAttempt): TaskRun[] {
-    this.host.schedule(this, "now");
+    this.shard.schedule(this, "now");
     return super.resumeTasks(wasClean, find);
   }
 

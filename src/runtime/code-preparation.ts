@@ -121,7 +121,7 @@ export class CodePreparation implements RunListener, RunOwner, PayloadReader {
     if (this.#code.run !== undefined && this.#actor.inbox.every((message) => changesNothing(message, state)))
       return false;
     const { name, version } = this.#actor.definition;
-    return this.#actor.host.code.find(name, version) !== undefined;
+    return this.#actor.shard.code.find(name, version) !== undefined;
   }
 
   #recordReaction(reaction: RecordedReaction): void {
@@ -177,7 +177,7 @@ export class CodePreparation implements RunListener, RunOwner, PayloadReader {
   }
 
   #beginWithoutCode(messages: readonly Message[]): ActorTurn {
-    const { clock, random } = this.#actor.host;
+    const { clock, random } = this.#actor.shard;
     const open = this.#actor.beginTurn(clock.now(), random.next());
     this.#open = open;
     open.messages = messages;
@@ -222,7 +222,7 @@ export class CodePreparation implements RunListener, RunOwner, PayloadReader {
   }
 
   #begin(): ActorTurn {
-    const { clock, random } = this.#actor.host;
+    const { clock, random } = this.#actor.shard;
     const open = this.#actor.beginTurn(clock.now(), random.next());
     // Messages that come later have a later time, and so wait for the next turn.
     open.messages = this.#actor.inbox;
@@ -353,7 +353,7 @@ export class CodePreparation implements RunListener, RunOwner, PayloadReader {
     else if (this.#machine.status === "Paused") {
       // Events that came while it was paused are seen first: the code's reactions to them are then cancelled too.
       this.#machine.handle({ type: "ResumeInstance" }, open.turn);
-      this.#actor.carryOut(open);
+      this.#actor.collectCommands(open);
       this.#handled--;
     }
     // Code that is not here may be undoing something, too.
@@ -368,7 +368,7 @@ export class CodePreparation implements RunListener, RunOwner, PayloadReader {
     const isTimeUp = state.compensationMs !== undefined;
     this.#actor.take(message, open, { type: "TimerDue", isCodeAbsent: true });
     if (isTimeUp || state.compensationMs === undefined || this.#code.attention === undefined) return;
-    this.#actor.host.logger.warn(
+    this.#actor.shard.logger.warn(
       { instanceId: this.#actor.id, problem: this.#code.attention },
       "the timeout of an instance is over; it waits for its code, which has to compensate; terminate it if that does not come back",
     );
@@ -399,7 +399,7 @@ export class CodePreparation implements RunListener, RunOwner, PayloadReader {
     if (!isCancelHeld || cancelReason === undefined || status !== "Running") return false;
     if (this.#code.run?.canCancel !== true) return false;
     this.#machine.handle({ type: "CancelInstance", reason: cancelReason }, open.turn);
-    this.#actor.carryOut(open);
+    this.#actor.collectCommands(open);
     return true;
   }
 
@@ -455,7 +455,7 @@ export class CodePreparation implements RunListener, RunOwner, PayloadReader {
   #takeSteps(open: ActorTurn, steps: readonly Step[]): void {
     if (steps.length === 0 || this.#actor.hasEnded) return;
     this.#machine.handle(open.payloads.extract({ type: "StepsTaken", steps }), open.turn);
-    this.#actor.carryOut(open);
+    this.#actor.collectCommands(open);
   }
 
   /** Brings the code to where it was; the steps it takes beyond that become part of the turn. */
@@ -471,6 +471,6 @@ export class CodePreparation implements RunListener, RunOwner, PayloadReader {
   /** Reads a large value, which is not in the store yet if it is of this turn. */
   async read({ ref }: PayloadRef): Promise<string> {
     const here = this.#open?.payloads.rows.find((row) => row.ref === ref);
-    return here?.body ?? ((await this.#actor.host.readPayloads(this.#actor.key, [ref]))[0] as string);
+    return here?.body ?? ((await this.#actor.shard.readPayloads(this.#actor.key, [ref]))[0] as string);
   }
 }

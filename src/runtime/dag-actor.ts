@@ -6,7 +6,7 @@ import type { DecisionEvaluated } from "../kernel/dag/dag-input.ts";
 import type { HistoryRow, InstanceRow } from "../stores/store.ts";
 import type { DagDefinition } from "./definitions.ts";
 import { TimeBudget } from "../expressions/expression-cost.ts";
-import { type ActorHost, type ActorTurn, type FindAttempt, InstanceActor } from "./instance-actor.ts";
+import { type ActorShard, type ActorTurn, type FindAttempt, InstanceActor } from "./instance-actor.ts";
 import type { Told } from "./message.ts";
 import {
   allOutputs,
@@ -37,8 +37,8 @@ export class DagActor extends InstanceActor<DagMachine> {
   /** The time budget of the open turn. */
   #timeBudget: TimeBudget | undefined;
 
-  constructor(host: ActorHost, definition: DagDefinition, id: string, key: number) {
-    super(host, definition, new DagMachine(definition.graph, id, key, host.limits));
+  constructor(shard: ActorShard, definition: DagDefinition, id: string, key: number) {
+    super(shard, definition, new DagMachine(definition.graph, id, key, shard.limits));
     this.#committedContext = this.machine.state.context;
   }
 
@@ -77,7 +77,7 @@ export class DagActor extends InstanceActor<DagMachine> {
   }
 
   async #readInputs(context: Payloads, outputs: Payloads): Promise<TaskInputs> {
-    const read = (refs: readonly number[]): Promise<string[]> => this.host.readPayloads(this.key, refs);
+    const read = (refs: readonly number[]): Promise<string[]> => this.shard.readPayloads(this.key, refs);
     return { context: await readTexts(context, read), outputs: await readTexts(outputs, read) };
   }
 
@@ -110,7 +110,7 @@ export class DagActor extends InstanceActor<DagMachine> {
   }
 
   /** Decisions are evaluated inside the turn if their inputs are in memory; all other commands wait for the commit. */
-  override carryOut(open: ActorTurn): void {
+  override collectCommands(open: ActorTurn): void {
     const { turn } = open;
     for (let command = turn.takeCommand(); command !== undefined; command = turn.takeCommand()) {
       const answer = command.type === "EvaluateDecision" ? this.#decideNow(command.task, command.attempt) : undefined;
@@ -139,9 +139,9 @@ export class DagActor extends InstanceActor<DagMachine> {
     this.#readInputs(context, outputs).then(
       (inputs) => {
         (this.#readyDecisions ??= []).push({ task, attempt, inputs });
-        this.host.schedule(this, "now");
+        this.shard.schedule(this, "now");
       },
-      (error: unknown) => this.host.onReadFailed(this, error),
+      (error: unknown) => this.shard.onReadFailed(this, error),
     );
   }
 
@@ -159,11 +159,11 @@ export class DagActor extends InstanceActor<DagMachine> {
   #decide(task: number, attempt: number, inputs: TaskInputs): DecisionEvaluated {
     const expression = this.machine.state.params(task) ?? "";
     this.#timeBudget ??= new TimeBudget();
-    const { loopWatch } = this.host.code;
+    const { loopWatch } = this.shard.code;
     const taskName = this.machine.state.definition(task).name;
     const work = loopWatch?.enter("decision", this.id, this.definition.name, taskName) ?? 0;
     try {
-      const ok = this.host.expressions.evaluate(expression, inputs, this.#timeBudget);
+      const ok = this.shard.expressions.evaluate(expression, inputs, this.#timeBudget);
       return { type: "DecisionEvaluated", task, attempt, value: { ok } };
     } catch (error) {
       return decisionFailed(task, attempt, error);

@@ -15,7 +15,7 @@ import { unknownInstance } from "./instance-table.ts";
 import type { Message, Origin } from "./message.ts";
 import { InboundOffset } from "./inbound-offset.ts";
 import { outboxMessageOf } from "./outbox-message-of.ts";
-import type { OutboxMessage, RaiseEvent, StartChild, TellParent } from "./outbox.ts";
+import type { OutboxMessage, RaiseEvent, StartChildMessage, TellParentMessage } from "./outbox.ts";
 import type { ShardInstances } from "./shard-instances.ts";
 import type { ShardState } from "./shard-state.ts";
 import type { SharedGates } from "./shared-gates.ts";
@@ -168,7 +168,7 @@ export class InboundMessages {
   }
 
   /** Does not wait for the child's first commit: many children share one. */
-  async #startChild(message: StartChild, given: GivenToChild, origin: Origin): Promise<void> {
+  async #startChild(message: StartChildMessage, given: GivenToChild, origin: Origin): Promise<void> {
     try {
       const { committed } = await this.#startNew(message, given, origin);
       committed.catch((error: unknown) => this.#refuseStart(message, origin, error)).catch(this.#logStuck(message));
@@ -184,7 +184,11 @@ export class InboundMessages {
    * A child's id is derived from its parent's: a parent whose id is used again finds the finished child of the earlier
    * instance. An id that code has chosen may be chosen again by the same parent.
    */
-  async #startNew(message: StartChild, given: GivenToChild, origin: Origin): Promise<{ committed: Promise<void> }> {
+  async #startNew(
+    message: StartChildMessage,
+    given: GivenToChild,
+    origin: Origin,
+  ): Promise<{ committed: Promise<void> }> {
     try {
       return await this.#createChild(message, given, { origin, reuse: false });
     } catch (error) {
@@ -196,7 +200,7 @@ export class InboundMessages {
   }
 
   async #createChild(
-    message: StartChild,
+    message: StartChildMessage,
     given: GivenToChild,
     options: { origin: Origin; reuse: boolean },
   ): Promise<{ committed: Promise<void> }> {
@@ -233,14 +237,14 @@ export class InboundMessages {
   }
 
   /** A child without a parent that exists was started by an earlier delivery of this message. */
-  async #childOf({ parent, to, isGivenId }: StartChild): Promise<Pick<KnownChild, "end"> | undefined> {
+  async #childOf({ parent, to, isGivenId }: StartChildMessage): Promise<Pick<KnownChild, "end"> | undefined> {
     if (parent === undefined) return { end: undefined };
     const known = await this.#findChild(parent, to);
     return isGivenId && known?.isSameTask === false ? undefined : known;
   }
 
   /** A child that was not written because the engine stopped is not refused: its message is delivered again. */
-  async #refuseStart(message: StartChild, origin: Origin, error: unknown): Promise<void> {
+  async #refuseStart(message: StartChildMessage, origin: Origin, error: unknown): Promise<void> {
     if (!isTransient(error)) await this.#answerForChild(message.parent, origin, error);
   }
 
@@ -296,7 +300,7 @@ function isTransient(error: unknown): boolean {
 }
 
 async function childEnded(
-  message: TellParent,
+  message: TellParentMessage,
   read: (refs: readonly number[]) => Promise<string[]>,
 ): Promise<ChildEnded> {
   const { task, attempt, generation, status, isMissing, reason, outputs, patch } = message;
@@ -320,7 +324,7 @@ async function childEnded(
 }
 
 async function readPatch(
-  patch: NonNullable<TellParent["patch"]>,
+  patch: NonNullable<TellParentMessage["patch"]>,
   read: (refs: readonly number[]) => Promise<string[]>,
 ): Promise<Record<string, string | null>> {
   const removed = Object.keys(patch).filter((key) => patch[key] === null);

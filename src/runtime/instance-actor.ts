@@ -4,7 +4,7 @@ import { EngineError } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Random } from "../base/random.ts";
 import { parseStored } from "../base/stored-json.ts";
-import type { TaskInputs, TaskOwner, TaskRun } from "../dispatch/task-run.ts";
+import type { TaskInputs, AttemptListener, TaskRun } from "../dispatch/task-run.ts";
 import type { Event, Execution } from "../kernel/event.ts";
 import type { Outcome } from "../kernel/input.ts";
 import type { Machine } from "../kernel/machine.ts";
@@ -13,10 +13,10 @@ import { hasEnded } from "../kernel/status.ts";
 import { Phase } from "../kernel/task-state.ts";
 import { Turn } from "../kernel/turn.ts";
 import type { HistoryRow, InstanceRow, OffsetRow } from "../stores/store.ts";
-import type { CodeHost } from "./code-host.ts";
+import type { CodeRuntime } from "./code-runtime.ts";
 import type { Definition } from "./definitions.ts";
 import type { Expressions } from "../expressions/expression.ts";
-import { InstanceTaskRun, type TaskRunHost } from "./instance-task-run.ts";
+import { InstanceTaskRun, type TaskRunShard } from "./instance-task-run.ts";
 import { InstanceTurn } from "./instance-turn.ts";
 import type { Message, Origin, Told } from "./message.ts";
 import type { ReactionCaution } from "./reaction-caution.ts";
@@ -34,13 +34,13 @@ export type ActorTurn = InstanceTurn<InstanceActor>;
  * Services of a shard for its actors, and for its lane to run their turns: a turn is opened, written by the lane
  * together with others, and then released or rejected.
  */
-export interface ActorHost extends TaskRunHost {
+export interface ActorShard extends TaskRunShard {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
   readonly expressions: Expressions;
   /** Finds and runs the code of workflows. */
-  readonly code: CodeHost;
+  readonly code: CodeRuntime;
   /** Undefined if the last owner of the shard released it. */
   readonly caution?: ReactionCaution | undefined;
   readPayloads(instance: number, refs: readonly number[]): Promise<string[]>;
@@ -69,12 +69,12 @@ export interface ActorHost extends TaskRunHost {
  * An instance in memory: its state, and the messages that wait for its next turn. Messages are handled one after the
  * other, in order of arrival; a turn takes all that are there.
  */
-export abstract class InstanceActor<M extends Machine = Machine> extends TurnState implements TaskOwner {
+export abstract class InstanceActor<M extends Machine = Machine> extends TurnState implements AttemptListener {
   readonly id: string;
   readonly key: number;
   readonly definition: Definition;
   readonly machine: M;
-  readonly host: ActorHost;
+  readonly shard: ActorShard;
   lastTurnAt = 0;
   inbox: Message[] = [];
   #row: InstanceRow | undefined;
@@ -89,9 +89,9 @@ export abstract class InstanceActor<M extends Machine = Machine> extends TurnSta
   #turns = 0;
   #events = 0;
 
-  constructor(host: ActorHost, definition: Definition, machine: M) {
+  constructor(shard: ActorShard, definition: Definition, machine: M) {
     super();
-    this.host = host;
+    this.shard = shard;
     this.definition = definition;
     this.machine = machine;
     this.id = machine.address.id;
@@ -210,7 +210,7 @@ export abstract class InstanceActor<M extends Machine = Machine> extends TurnSta
       const place = isRunning ? find(run, state.record(task)?.worker ?? "") : "stopped";
       if (place === "here" || place === "elsewhere") continue;
       if (place === "lost") this.onLost(run);
-      else if (isRunning ? !state.failing : mayNotStart) this.withdrawn(run);
+      else if (isRunning ? !state.failing : mayNotStart) this.onWithdrawn(run);
       else runs.push(run);
     }
     return runs;
@@ -230,7 +230,7 @@ export abstract class InstanceActor<M extends Machine = Machine> extends TurnSta
     for (const task of this.machine.jobsInFlight()) {
       const run = new InstanceTaskRun(this, task, false);
       const hasStarted = state.phase(task) === Phase.running || starting.has(task);
-      if (hasStarted && !isElsewhere(run.attemptId)) this.withdrawn(run);
+      if (hasStarted && !isElsewhere(run.attemptId)) this.onWithdrawn(run);
     }
   }
 
@@ -245,7 +245,7 @@ export abstract class InstanceActor<M extends Machine = Machine> extends TurnSta
   tell(message: Message): void {
     if (this.inbox.length === 0) this.inbox = [message];
     else this.inbox.push(message);
-    this.host.schedule(this, "now");
+    this.shard.schedule(this, "now");
   }
 
   /** A user has resumed it from quarantine: processes that its code ended do not count any more. */
@@ -257,12 +257,12 @@ export abstract class InstanceActor<M extends Machine = Machine> extends TurnSta
    * Starts are batched: recorded with the next turn, within 100 ms. If the attempt ends first, its result carries the
    * start.
    */
-  started(run: InstanceTaskRun, execution: Required<Execution>): void {
+  onStarted(run: InstanceTaskRun, execution: Required<Execution>): void {
     if (this.#starts === none) this.#starts = [run];
     else this.#starts.push(run);
     run.started = execution;
     this.#startsLeft++;
-    this.host.schedule(this, run.isCautious ? "now" : "later");
+    this.shard.schedule(this, run.isCautious ? "now" : "later");
   }
 
   /** Resolves when the start, which was reported just before, is durable: a query is answered no sooner. */
@@ -273,7 +273,7 @@ export abstract class InstanceActor<M extends Machine = Machine> extends TurnSta
   }
 
   /** A remote worker keeps the result until it is acknowledged, which is when it is durable. */
-  ended(run: InstanceTaskRun, outcome: Outcome, execution: Execution, acknowledge?: () => void): void {
+  onEnded(run: InstanceTaskRun, outcome: Outcome, execution: Execution, acknowledge?: () => void): void {
     if (run.started !== undefined) this.#startsLeft--;
     run.started = undefined;
     if (this.#startsLeft === 0) this.#starts = none;
@@ -283,7 +283,7 @@ export abstract class InstanceActor<M extends Machine = Machine> extends TurnSta
     else this.tell({ input, reply: { resolve: acknowledge, reject: () => undefined } });
   }
 
-  withdrawn({ task, attempt }: InstanceTaskRun): void {
+  onWithdrawn({ task, attempt }: InstanceTaskRun): void {
     this.tell({ input: { type: "AttemptsWithdrawn", runs: [{ task, attempt }] } });
   }
 
@@ -336,7 +336,7 @@ export abstract class InstanceActor<M extends Machine = Machine> extends TurnSta
     const rows = payloads.rows.length;
     try {
       this.machine.handle(payloads.extract(input), turn);
-      this.carryOut(open);
+      this.collectCommands(open);
       open.accept(message);
     } catch (error) {
       if (!(error instanceof EngineError)) throw error;
@@ -347,7 +347,7 @@ export abstract class InstanceActor<M extends Machine = Machine> extends TurnSta
   }
 
   /** Keeps the commands of the machine, which wait for the commit. */
-  carryOut(open: ActorTurn): void {
+  collectCommands(open: ActorTurn): void {
     const { turn } = open;
     for (let command = turn.takeCommand(); command !== undefined; command = turn.takeCommand()) open.addEffect(command);
   }
@@ -359,7 +359,7 @@ export abstract class InstanceActor<M extends Machine = Machine> extends TurnSta
     this.#definitionsToStore = none;
   }
 
-  run(task: number): TaskRun {
+  taskRunOf(task: number): TaskRun {
     return new InstanceTaskRun(this, task, false);
   }
 

@@ -8,7 +8,7 @@ import type { GateClient } from "./gate-client.ts";
 import type { Definition } from "./definitions.ts";
 import { InstanceEntry } from "./instance-entry.ts";
 import type { Origin } from "./message.ts";
-import type { StartChild } from "./outbox.ts";
+import type { StartChildMessage } from "./outbox.ts";
 import type { InstanceTable, NewActor } from "./instance-table.ts";
 import type { ShardInstances } from "./shard-instances.ts";
 import type { ShardState } from "./shard-state.ts";
@@ -132,7 +132,7 @@ export class InstanceStarter {
 
 /** The start request of a parent's message. */
 export function requestOfChild(
-  { to: id, parent, trigger, traceparent }: StartChild,
+  { to: id, parent, trigger, traceparent }: StartChildMessage,
   definition: Definition,
   given: GivenToChild & { readonly origin: Origin; readonly reuse: boolean },
 ): StartRequest {

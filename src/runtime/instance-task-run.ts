@@ -1,4 +1,4 @@
-import type { TaskInputs, TaskOwner, TaskRun } from "../dispatch/task-run.ts";
+import type { TaskInputs, AttemptListener, TaskRun } from "../dispatch/task-run.ts";
 import { attemptId } from "../kernel/address.ts";
 import type { Execution } from "../kernel/event.ts";
 import type { Machine, MachineLimits } from "../kernel/machine.ts";
@@ -6,10 +6,10 @@ import type { TaskDefinition } from "../kernel/task-definition.ts";
 import type { FencingToken } from "./fencing-token.ts";
 
 /** The actor whose task it is. */
-export interface TaskRunActor extends TaskOwner {
+export interface TaskRunActor extends AttemptListener {
   readonly id: string;
   readonly machine: Machine;
-  readonly host: TaskRunHost;
+  readonly shard: TaskRunShard;
   /** The task's last attempt was lost with its process, before this claim of the shard. */
   wasLostWithProcess(task: number): boolean;
   /** Resolves when the start, which was reported to the actor just before, is durable. */
@@ -20,12 +20,12 @@ export interface TaskRunActor extends TaskOwner {
   onLost(run: InstanceTaskRun): void;
 }
 
-export interface TaskRunHost {
+export interface TaskRunShard {
   readonly token: FencingToken;
   readonly limits: MachineLimits;
   resolveJob(definition: TaskDefinition, params: string | undefined): string;
   /** The attempt has left this member's dispatcher with its worker. */
-  trackElsewhere(run: InstanceTaskRun, worker: string): void;
+  trackDelegated(run: InstanceTaskRun, worker: string): void;
 }
 
 /** An attempt of an instance's task on its way to a worker. */
@@ -45,7 +45,7 @@ export class InstanceTaskRun implements TaskRun {
   readonly interruptions: number;
   readonly isLastTry: boolean;
   readonly isCautious: boolean;
-  readonly owner: TaskOwner;
+  readonly listener: AttemptListener;
   readonly task: number;
   readonly actor: TaskRunActor;
   /** Set when it has started, until a turn of its instance has recorded the start. */
@@ -62,7 +62,7 @@ export class InstanceTaskRun implements TaskRun {
     const definition = state.definition(task);
     const record = state.record(task);
     this.actor = actor;
-    this.owner = actor;
+    this.listener = actor;
     this.task = task;
     this.attempt = record?.attempt ?? 0;
     this.generation = state.generation;
@@ -71,21 +71,21 @@ export class InstanceTaskRun implements TaskRun {
     this.workflowName = state.workflow;
     this.taskName = definition.name;
     this.#fixedParams = machine.kind === "code" ? (state.params(task) ?? "") : undefined;
-    this.job = actor.host.resolveJob(definition, state.params(task));
+    this.job = actor.shard.resolveJob(definition, state.params(task));
     this.domain = definition.domain ?? state.domain ?? "default";
     this.rank = state.rank(task);
     this.successors = state.successors(task);
-    this.timeoutMs = definition.timeoutMs ?? actor.host.limits.timeoutMs ?? definition.defaultTimeoutMs;
+    this.timeoutMs = definition.timeoutMs ?? actor.shard.limits.timeoutMs ?? definition.defaultTimeoutMs;
     this.traceparent = state.traceparent;
     this.interruptions = record?.interruptions ?? 0;
     const wasLost = cautious || actor.wasLostWithProcess(task);
-    this.isLastTry = wasLost && this.interruptions > 0 && this.interruptions >= actor.host.limits.interruptionsMax;
+    this.isLastTry = wasLost && this.interruptions > 0 && this.interruptions >= actor.shard.limits.interruptionsMax;
     this.isCautious = cautious || this.interruptions > 0;
   }
 
   /** The present epoch of the shard: a worker refuses late grants of an earlier owner. */
   get fence(): { shard: number; epoch: number } {
-    const { shard, epoch } = this.actor.host.token;
+    const { shard, epoch } = this.actor.shard.token;
     return { shard, epoch };
   }
 

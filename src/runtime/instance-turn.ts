@@ -27,7 +27,7 @@ const none: readonly never[] = [];
 /** An actor that has handled its messages, as far as the rows of its turn need it. */
 export interface TurnActor {
   readonly key: number;
-  readonly host: { readonly token: FencingToken };
+  readonly shard: { readonly token: FencingToken };
   readonly machine: Machine;
   readonly isActive: boolean;
   readonly hasEnded: boolean;
@@ -74,7 +74,7 @@ export class InstanceTurn<Actor extends TurnActor = TurnActor> implements Commit
   }
 
   get token(): FencingToken {
-    return this.actor.host.token;
+    return this.actor.shard.token;
   }
 
   get events(): readonly Event[] {

@@ -199,7 +199,7 @@ describe("a lane", () => {
 
     test("writes starts that would have waited for company", async () => {
       const [a] = await oneInEach();
-      a.started(one.run(a), { worker: "here", startedAt: clock.now() });
+      a.onStarted(one.run(a), { worker: "here", startedAt: clock.now() });
       await clock.settle();
       assert.equal(store.sent.length, 1);
       await lane.flush(one);
@@ -242,7 +242,7 @@ describe("a lane", () => {
 
   test("a start waits 100 ms for company, and is then written by itself", async () => {
     const [a] = await oneInEach();
-    a.started(one.run(a), { worker: "here", startedAt: clock.now() });
+    a.onStarted(one.run(a), { worker: "here", startedAt: clock.now() });
     await clock.advance(99);
     assert.equal(store.sent.length, 1);
     await clock.advance(1);

@@ -3,7 +3,7 @@ import { hasCode } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Changes, Store } from "../stores/store.ts";
 import { type CommitPart, Committer, type Rejected } from "./committer.ts";
-import type { ActorHost, ActorTurn, InstanceActor } from "./instance-actor.ts";
+import type { ActorShard, ActorTurn, InstanceActor } from "./instance-actor.ts";
 import type { Origin } from "./message.ts";
 import { Tombstones } from "./outbox.ts";
 import type { FencingToken } from "./fencing-token.ts";
@@ -24,16 +24,16 @@ export type OwnRows = Partial<Changes> | (() => Partial<Changes>);
 
 /** Rows of a shard that belong to no turn, written beside turns or by themselves. */
 export class ShardRows implements CommitPart {
-  readonly host: ActorHost;
+  readonly shard: ActorShard;
   readonly #rows: Partial<Changes>;
 
-  constructor(host: ActorHost, rows: Partial<Changes>) {
-    this.host = host;
+  constructor(shard: ActorShard, rows: Partial<Changes>) {
+    this.shard = shard;
     this.#rows = rows;
   }
 
   get token(): FencingToken {
-    return this.host.token;
+    return this.shard.token;
   }
 
   get fallback(): Tombstones | undefined {
@@ -61,7 +61,7 @@ export class Lane {
   readonly #committer: Committer;
   readonly #queue: TurnQueue;
   /** The shards of the lane, which all are lost when nothing can be written any more. */
-  readonly #hosts = new Set<ActorHost>();
+  readonly #shards = new Set<ActorShard>();
   #commitUnderWay: Promise<void> | undefined;
   #isRunScheduled = false;
 
@@ -71,14 +71,14 @@ export class Lane {
     this.#queue = new TurnQueue(parts.clock, () => this.#scheduleRun());
   }
 
-  enter(host: ActorHost): void {
-    this.#hosts.add(host);
+  enter(shard: ActorShard): void {
+    this.#shards.add(shard);
   }
 
   /** Removes the shard, which writes nothing more here. */
-  leave(host: ActorHost): void {
-    this.#hosts.delete(host);
-    this.#queue.remove((actor) => actor.host === host);
+  leave(shard: ActorShard): void {
+    this.#shards.delete(shard);
+    this.#queue.remove((actor) => actor.shard === shard);
   }
 
   /** The actor has something in its inbox, and gets a turn. `later`: it may wait for a while, to share that turn. */
@@ -114,7 +114,7 @@ export class Lane {
         () => this.#endCommit(),
         (error: unknown) => {
           this.#commitUnderWay = undefined;
-          for (const host of this.#hosts) host.lose(error);
+          for (const shard of this.#shards) shard.lose(error);
         },
       )
       .then(resolve);
@@ -131,7 +131,7 @@ export class Lane {
     const rows: (ActorTurn | ShardRows)[] = turns.filter((turn) => turn.events.length > 0);
     this.#addOffsets(turns, rows);
     const rejected = rows.length === 0 ? [] : await this.#commitTurns(turns, rows);
-    if (rejected.length === 0) for (const turn of turns) turn.actor.host.releaseTurn(turn);
+    if (rejected.length === 0) for (const turn of turns) turn.actor.shard.releaseTurn(turn);
     else this.#releaseUnrejected(turns, rejected);
   }
 
@@ -141,7 +141,7 @@ export class Lane {
     let taken = 0;
     let bytes = 0;
     this.#queue.take((actor) => {
-      const turn = actor.host.openTurn(actor, now);
+      const turn = actor.shard.openTurn(actor, now);
       taken++;
       if (turn === undefined) return taken < turnsPerCommitMax;
       turns.push(turn);
@@ -153,16 +153,16 @@ export class Lane {
 
   /** Adds how far the turns have read the messages of other shards. */
   #addOffsets(turns: readonly ActorTurn[], rows: (ActorTurn | ShardRows)[]): void {
-    let read: Map<ActorHost, Origin[]> | undefined;
+    let read: Map<ActorShard, Origin[]> | undefined;
     for (const { origins, actor } of turns) {
       if (origins.length === 0) continue;
       read ??= new Map();
-      const ofHost = read.get(actor.host);
-      if (ofHost === undefined) read.set(actor.host, [...origins]);
-      else ofHost.push(...origins);
+      const ofShard = read.get(actor.shard);
+      if (ofShard === undefined) read.set(actor.shard, [...origins]);
+      else ofShard.push(...origins);
     }
     if (read === undefined) return;
-    for (const [host, origins] of read) rows.push(new ShardRows(host, { offsets: host.consume(origins) }));
+    for (const [shard, origins] of read) rows.push(new ShardRows(shard, { offsets: shard.consume(origins) }));
   }
 
   /** Commits the turns. If nothing can be written any more, their callers get the error. */
@@ -183,38 +183,38 @@ export class Lane {
    * also those without rows.
    */
   #releaseUnrejected(turns: readonly ActorTurn[], rejected: readonly Rejected<ActorTurn | ShardRows>[]): void {
-    const lost = new Map<ActorHost, unknown>();
+    const lost = new Map<ActorShard, unknown>();
     const errors = new Map<unknown, unknown>();
     for (const { part, error } of rejected) {
       errors.set(part, error);
-      const host = part instanceof ShardRows ? part.host : part.actor.host;
-      if (hasCode(error, "STORE_FENCED")) lost.set(host, error);
+      const shard = part instanceof ShardRows ? part.shard : part.actor.shard;
+      if (hasCode(error, "STORE_FENCED")) lost.set(shard, error);
     }
     for (const turn of turns) {
-      const { host } = turn.actor;
-      if (lost.has(host)) turn.fail(lost.get(host));
-      else if (errors.has(turn)) host.rejectTurn(turn, errors.get(turn));
-      else host.releaseTurn(turn);
+      const { shard } = turn.actor;
+      if (lost.has(shard)) turn.fail(lost.get(shard));
+      else if (errors.has(turn)) shard.rejectTurn(turn, errors.get(turn));
+      else shard.releaseTurn(turn);
     }
-    for (const [host, error] of lost) host.lose(error);
+    for (const [shard, error] of lost) shard.lose(error);
   }
 
   // Commits without turns
 
   /** Writes rows that no turn brings along; they wait until no other commit is under way. */
-  async commit(host: ActorHost, rows: OwnRows): Promise<void> {
+  async commit(shard: ActorShard, rows: OwnRows): Promise<void> {
     const rejected = await this.#runExclusive(() => {
-      return this.#committer.commit([new ShardRows(host, typeof rows === "function" ? rows() : rows)]);
+      return this.#committer.commit([new ShardRows(shard, typeof rows === "function" ? rows() : rows)]);
     });
     for (const { error } of rejected) {
-      if (hasCode(error, "STORE_FENCED")) host.lose(error);
+      if (hasCode(error, "STORE_FENCED")) shard.lose(error);
       throw error;
     }
   }
 
   /** Releases the shard in the store, which is its owner's last write. `STORE_FENCED` if the shard was lost before. */
-  async releaseShard(host: ActorHost): Promise<void> {
-    await this.#runExclusive(() => this.#committer.release(new ShardRows(host, {})));
+  async releaseShard(shard: ActorShard): Promise<void> {
+    await this.#runExclusive(() => this.#committer.release(new ShardRows(shard, {})));
   }
 
   async #runExclusive<T>(commit: () => Promise<T>): Promise<T> {
@@ -228,8 +228,8 @@ export class Lane {
   }
 
   /** Resolves when all messages that the shard's instances have by now are handled, and that is durable. */
-  async flush(host: ActorHost): Promise<void> {
-    const concerns = (actor: InstanceActor): boolean => actor.host === host;
+  async flush(shard: ActorShard): Promise<void> {
+    const concerns = (actor: InstanceActor): boolean => actor.shard === shard;
     this.#queue.flushDelayed();
     for (;;) {
       const isPreparing = this.#queue.isPreparingAny(concerns);

@@ -1,8 +1,8 @@
-import type { CodeHost } from "./code-host.ts";
+import type { CodeRuntime } from "./code-runtime.ts";
 import { failureFrom } from "../worker/failure-from.ts";
 
 /** A process that has no code workflows. */
-export const noCode: CodeHost = {
+export const noCode: CodeRuntime = {
   find: () => undefined,
   versionOf: () => undefined,
   hasDomain: () => true,

@@ -17,7 +17,7 @@ function outboxOf(shard: number): Outbox {
 describe("the outbox", () => {
   test("numbers messages without gaps, per target", () => {
     const outbox = outboxOf(3);
-    const rows = [0, 0, 1, 0].map((target) => outbox.address(messageTo(target)));
+    const rows = [0, 0, 1, 0].map((target) => outbox.number(messageTo(target)));
     assert.deepEqual(
       rows.map(({ source, target, number }) => [source, target, number]),
       [
@@ -36,22 +36,22 @@ describe("the outbox", () => {
       { target: 1, number: 5 },
       { target: 2, number: 7 },
     ]);
-    assert.equal(outbox.address(messageTo(1)).number, 6);
-    assert.equal(outbox.address(messageTo(2)).number, 8);
-    assert.equal(outbox.address(messageTo(0)).number, 1);
-    assert.equal(outbox.address(messageTo(1)).number, 7);
+    assert.equal(outbox.number(messageTo(1)).number, 6);
+    assert.equal(outbox.number(messageTo(2)).number, 8);
+    assert.equal(outbox.number(messageTo(0)).number, 1);
+    assert.equal(outbox.number(messageTo(1)).number, 7);
   });
 
   test("a next owner goes on where this one was, whether or not its messages were read", async () => {
     const store = new MemoryStore();
     await store.open();
     const first = outboxOf(0);
-    await write(store, [first.address(messageTo(1)), first.address(messageTo(1)), first.address(messageTo(2))]);
+    await write(store, [first.number(messageTo(1)), first.number(messageTo(1)), first.number(messageTo(2))]);
     await write(store, [], [{ shard: 1, source: 0, number: 2 }]);
     const next = outboxOf(0);
     next.restore(await store.loadSent(0));
-    assert.equal(next.address(messageTo(1)).number, 3, "the receiver's offset tells of messages that are gone");
-    assert.equal(next.address(messageTo(2)).number, 2, "one that was not read is there to be seen");
+    assert.equal(next.number(messageTo(1)).number, 3, "the receiver's offset tells of messages that are gone");
+    assert.equal(next.number(messageTo(2)).number, 2, "one that was not read is there to be seen");
   });
 });
 

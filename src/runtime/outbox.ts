@@ -15,16 +15,16 @@ import type { FencingToken } from "./fencing-token.ts";
  * reference means nothing outside its instance.
  */
 export type OutboxMessage =
-  | StartChild
-  | TellChild
-  | TellParent
+  | StartChildMessage
+  | TellChildMessage
+  | TellParentMessage
   | RaiseEvent
   | EnterGate
   | LeaveGate
   | Admit
   | Tombstone;
 
-export interface StartChild {
+export interface StartChildMessage {
   readonly kind: "start-child";
   readonly from: number;
   readonly to: string;
@@ -43,14 +43,14 @@ export interface StartChild {
   readonly isGivenId?: true;
 }
 
-export interface TellChild {
+export interface TellChildMessage {
   readonly kind: "tell-child";
   readonly from: number;
   readonly to: string;
   readonly order: ChildOrder;
 }
 
-export interface TellParent {
+export interface TellParentMessage {
   readonly kind: "tell-parent";
   readonly from: number;
   readonly to: string;
@@ -156,7 +156,7 @@ export class Outbox {
   }
 
   /** Gives the message the next number of the receiver's shard. */
-  address(message: OutboxMessage): OutboxRow {
+  number(message: OutboxMessage): OutboxRow {
     const target = this.#shardOf(message.to);
     const number = (this.#lastNumber.get(target) ?? 0) + 1;
     this.#lastNumber.set(target, number);

@@ -4,7 +4,7 @@ import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { InstanceRow } from "../stores/store.ts";
 import type { GateClient } from "./gate-client.ts";
 import type { InboundMessages } from "./inbound-messages.ts";
-import type { RemoteAttempts } from "./remote-attempts.ts";
+import type { DelegatedAttempts } from "./delegated-attempts.ts";
 import { startsOfChildren } from "./children.ts";
 import type { InstanceActor } from "./instance-actor.ts";
 import type { InstanceEntry } from "./instance-entry.ts";
@@ -21,7 +21,7 @@ import type { ShardInstances } from "./shard-instances.ts";
 export interface QuarantineParts {
   readonly logger: Logger;
   readonly dispatcher: Dispatcher;
-  readonly remoteAttempts: RemoteAttempts;
+  readonly delegatedAttempts: DelegatedAttempts;
   readonly gate: GateClient;
   readonly table: InstanceTable;
   readonly instances: ShardInstances;
@@ -81,15 +81,15 @@ export class Quarantine {
   /** Returns the origins of messages that it will not read. */
   #evict(entry: InstanceEntry, reason: string): Origin[] {
     const { actor } = entry;
-    const { dispatcher, remoteAttempts, wakes, table, instances } = this.#parts;
+    const { dispatcher, delegatedAttempts, wakes, table, instances } = this.#parts;
     entry.quarantined = reason;
     table.noteWaiting(entry, 0);
     wakes.set(entry, undefined);
     const unread = instances.dismiss(entry, quarantinedError(entry));
     entry.actor = undefined;
-    if (actor !== undefined) remoteAttempts.forget(actor);
+    if (actor !== undefined) delegatedAttempts.forget(actor);
     const runs = [...dispatcher.listWaiting(), ...dispatcher.listRunning()].map(({ run }) => run);
-    dispatcher.abort(runs.filter(({ owner }) => owner === actor).map(({ attemptId }) => attemptId));
+    dispatcher.abort(runs.filter(({ listener }) => listener === actor).map(({ attemptId }) => attemptId));
     return unread.flatMap((message) => ("origin" in message ? message.origin : []));
   }
 

@@ -2,7 +2,7 @@ import type { CodeWorkflow } from "../authoring/code-workflow.ts";
 import { EngineError } from "../base/error.ts";
 import { silentLogger } from "../base/logger.ts";
 import { parseStored } from "../base/stored-json.ts";
-import { CodeRun, type RunHost } from "../code/code-run.ts";
+import { CodeRun, type RunServices } from "../code/code-run.ts";
 import { CodeState } from "../kernel/code/code-state.ts";
 import { describeStep, identityOf, type LastStep, type Step } from "../kernel/code/step.ts";
 import type { Event } from "../kernel/event.ts";
@@ -70,7 +70,7 @@ async function withTexts(event: Event, read: (payload: PayloadRef) => Promise<st
 export async function replayRecorded(
   workflow: CodeWorkflow,
   { instanceId, turns }: RecordedHistory,
-  host: RunHost,
+  services: RunServices,
 ): Promise<void> {
   const past = turns.flatMap(({ turn, at, events }) => events.map((event): PastEvent => ({ event, turn, at })));
   refuseForeign(workflow, instanceId, past);
@@ -80,7 +80,7 @@ export async function replayRecorded(
     ...identityOfRun(instanceId, state),
     workflow,
     logger: silentLogger,
-    host,
+    services,
     // The replay throws the same error.
     owner: { onStray: () => undefined },
   });

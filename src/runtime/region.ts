@@ -3,10 +3,10 @@ import { EngineError, messageOf } from "../base/error.ts";
 import type { Machine } from "../kernel/machine.ts";
 import { shardOfId, shardOfKey } from "../stores/instance-key.ts";
 import { Fenced, type OutboxRow, type ShardClaim, type ShardRow } from "../stores/store.ts";
-import type { AttemptHosts } from "./remote-attempts.ts";
+import type { AttemptHosts } from "./delegated-attempts.ts";
 import type { Hint } from "./call.ts";
 import { CodeActor } from "./code-actor.ts";
-import { noOtherHosts } from "./foreign-attempts.ts";
+import { noOtherHosts } from "./hosted-attempts.ts";
 import { restoreGates, unfinishedInstances } from "./gated-instances.ts";
 import { IdleActors } from "./idle-actors.ts";
 import { countInstances, type InstanceCounts } from "./instance-counts.ts";
@@ -49,7 +49,7 @@ export interface RegionParts extends Omit<ShardParts, OwnParts> {
 
 /** The other members, as far as a region needs them. */
 export interface RegionCluster {
-  readonly hosts: AttemptHosts;
+  readonly hostedAttempts: AttemptHosts;
   /** Sends a hint to the shard's owner, if it is known; it may get lost. */
   hintOwner(shard: number, hint: Hint): void;
 }
@@ -90,7 +90,7 @@ export class Region {
       gates: this.#gates,
       idle: new IdleActors(parts.idleMax),
       sharesInstances: parts.cluster !== undefined,
-      hosts: parts.cluster?.hosts ?? noOtherHosts,
+      hosts: parts.cluster?.hostedAttempts ?? noOtherHosts,
       shardOf: (id) => this.shardOf(id),
       post: (row) => this.#post(row),
       onLost: (shard, error) => this.#onLost(shard, error),
@@ -214,12 +214,12 @@ export class Region {
 
   /** Takes back an attempt that a worker has brought to this member. Undefined if its shard does not wait for it. */
   reclaimAttempt(number: number, attemptId: string, worker: string): InstanceTaskRun | undefined {
-    return this.#shards[number]?.remoteAttempts.reclaim(attemptId, worker);
+    return this.#shards[number]?.delegatedAttempts.reclaim(attemptId, worker);
   }
 
   /** Runs attempts again that other members hosted and that are lost by now. */
-  sweepRemoteAttempts(): void {
-    for (const shard of this.#open()) shard.remoteAttempts.sweep();
+  sweepDelegatedAttempts(): void {
+    for (const shard of this.#open()) shard.delegatedAttempts.sweep();
   }
 
   // Instances

@@ -6,7 +6,7 @@ import type { InstanceActor } from "./instance-actor.ts";
 import type { InstanceEntry } from "./instance-entry.ts";
 import { type InstanceTable, unknownInstance } from "./instance-table.ts";
 import type { Message, Told } from "./message.ts";
-import type { AttemptHosts } from "./remote-attempts.ts";
+import type { AttemptHosts } from "./delegated-attempts.ts";
 import type { ShardState } from "./shard-state.ts";
 import { type WaitingTask, waitingTasksOf } from "./waiting-task.ts";
 import type { WorkflowGates } from "./workflow-gate.ts";

@@ -7,7 +7,7 @@ import type { InstanceTable } from "./instance-table.ts";
 import type { InstanceTaskRun } from "./instance-task-run.ts";
 import type { InstanceWakes } from "./instance-wakes.ts";
 import type { Outbox } from "./outbox.ts";
-import type { AttemptHosts, RemoteAttempts } from "./remote-attempts.ts";
+import type { AttemptHosts, DelegatedAttempts } from "./delegated-attempts.ts";
 
 export interface ShardOpeningParts {
   readonly shard: number;
@@ -19,7 +19,7 @@ export interface ShardOpeningParts {
   readonly inbound: InboundMessages;
   readonly outbox: Outbox;
   readonly wakes: InstanceWakes;
-  readonly remoteAttempts: RemoteAttempts;
+  readonly delegatedAttempts: DelegatedAttempts;
 }
 
 /** Recovery: brings back what was unfinished when the shard was claimed. */
@@ -54,12 +54,12 @@ export class ShardOpening {
 
   /** Finds an attempt that was running when the shard was opened. */
   #find(run: InstanceTaskRun, worker: string): "here" | "elsewhere" | "stopped" | "lost" {
-    const { dispatcher, hosts, remoteAttempts } = this.#parts;
+    const { dispatcher, hosts, delegatedAttempts } = this.#parts;
     if (dispatcher.rebind(run)) {
       hosts.reclaim(run.attemptId);
       return "here";
     }
-    remoteAttempts.add(run, worker);
-    return remoteAttempts.classify(run.attemptId);
+    delegatedAttempts.add(run, worker);
+    return delegatedAttempts.classify(run.attemptId);
   }
 }

@@ -6,11 +6,11 @@ import type { Expressions } from "../expressions/expression.ts";
 import type { MachineLimits } from "../kernel/machine.ts";
 import type { TaskDefinition } from "../kernel/task-definition.ts";
 import type { OutboxRow, Store } from "../stores/store.ts";
-import type { CodeHost } from "./code-host.ts";
+import type { CodeRuntime } from "./code-runtime.ts";
 import type { Definitions } from "./definitions.ts";
 import type { IdleActors } from "./idle-actors.ts";
 import type { CommittedTurn } from "./message.ts";
-import type { AttemptHosts } from "./remote-attempts.ts";
+import type { AttemptHosts } from "./delegated-attempts.ts";
 import type { WorkflowGates } from "./workflow-gate.ts";
 
 /** Parts shared by a member's shards. */
@@ -22,7 +22,7 @@ export interface ShardParts {
   readonly dispatcher: Dispatcher;
   readonly definitions: Definitions;
   readonly expressions: Expressions;
-  readonly code: CodeHost;
+  readonly code: CodeRuntime;
   readonly idle: IdleActors;
   readonly gates: WorkflowGates;
   readonly shardCount: number;

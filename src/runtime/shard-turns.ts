@@ -5,12 +5,12 @@ import type { Expressions } from "../expressions/expression.ts";
 import type { MachineLimits } from "../kernel/machine.ts";
 import type { TaskDefinition } from "../kernel/task-definition.ts";
 import type { HistoryRow, OffsetRow } from "../stores/store.ts";
-import type { CodeHost } from "./code-host.ts";
+import type { CodeRuntime } from "./code-runtime.ts";
 import type { EndWaiters } from "./end-waiters.ts";
 import type { FencingToken } from "./fencing-token.ts";
 import type { GateClient } from "./gate-client.ts";
 import type { InboundMessages } from "./inbound-messages.ts";
-import type { ActorHost, ActorTurn, InstanceActor } from "./instance-actor.ts";
+import type { ActorShard, ActorTurn, InstanceActor } from "./instance-actor.ts";
 import type { InstanceEntry } from "./instance-entry.ts";
 import { type InstanceTable, unknownInstance } from "./instance-table.ts";
 import type { InstanceTaskRun } from "./instance-task-run.ts";
@@ -20,7 +20,7 @@ import { outboxMessageOf } from "./outbox-message-of.ts";
 import type { Outbox } from "./outbox.ts";
 import type { Quarantine } from "./quarantine.ts";
 import type { ReactionCaution } from "./reaction-caution.ts";
-import type { RemoteAttempts } from "./remote-attempts.ts";
+import type { DelegatedAttempts } from "./delegated-attempts.ts";
 import { retryWhileUnavailable } from "./retry-while-unavailable.ts";
 import type { ShardInstances } from "./shard-instances.ts";
 import type { ShardParts } from "./shard-parts.ts";
@@ -42,7 +42,7 @@ export interface ShardTurnsParts {
   readonly ends: EndWaiters;
   readonly effects: TurnEffects;
   readonly quarantine: Quarantine;
-  readonly remoteAttempts: RemoteAttempts;
+  readonly delegatedAttempts: DelegatedAttempts;
   readonly lose: (error: unknown) => void;
 }
 
@@ -50,11 +50,11 @@ export interface ShardTurnsParts {
  * The turns of a shard's actors. An actor that has messages is scheduled with the shard's lane; the lane opens its turn
  * here, commits it together with others, and releases or rejects it here.
  */
-export class ShardTurns implements ActorHost {
+export class ShardTurns implements ActorShard {
   readonly token: FencingToken;
   readonly limits: MachineLimits;
   readonly expressions: Expressions;
-  readonly code: CodeHost;
+  readonly code: CodeRuntime;
   readonly caution: ReactionCaution | undefined;
   readonly clock: Clock;
   readonly random: Random;
@@ -118,10 +118,10 @@ export class ShardTurns implements ActorHost {
   #addMessages(turn: ActorTurn): void {
     for (const effect of turn.effects) {
       const message = outboxMessageOf(turn.actor, effect);
-      if (message !== undefined) turn.send(this.#parts.outbox.address(message));
+      if (message !== undefined) turn.send(this.#parts.outbox.number(message));
     }
     const gateMessage = this.#parts.gate.messageOf(turn);
-    if (gateMessage !== undefined) turn.send(this.#parts.outbox.address(gateMessage));
+    if (gateMessage !== undefined) turn.send(this.#parts.outbox.number(gateMessage));
   }
 
   consume(origins: readonly Origin[]): OffsetRow[] {
@@ -200,7 +200,7 @@ export class ShardTurns implements ActorHost {
     if (entry?.actor === actor) this.#quarantine(entry, actor, error);
   }
 
-  trackElsewhere(run: InstanceTaskRun, worker: string): void {
-    if (!this.#state.isClosed) this.#parts.remoteAttempts.add(run, worker);
+  trackDelegated(run: InstanceTaskRun, worker: string): void {
+    if (!this.#state.isClosed) this.#parts.delegatedAttempts.add(run, worker);
   }
 }

@@ -14,7 +14,7 @@ import { TestClock } from "../testing/test-clock.ts";
 import { DagActor } from "./dag-actor.ts";
 import type { DagDefinition } from "./definitions.ts";
 import { Expressions } from "../expressions/expression.ts";
-import type { ActorHost, ActorTurn, InstanceActor } from "./instance-actor.ts";
+import type { ActorShard, ActorTurn, InstanceActor } from "./instance-actor.ts";
 import { InstanceTaskRun } from "./instance-task-run.ts";
 import type { Lane } from "./lane.ts";
 import type { Origin } from "./message.ts";
@@ -69,7 +69,7 @@ export class RigStore extends MemoryStore {
 }
 
 /** As much of a shard as a lane, and the actors in it, have to do with. It notes what it is told. */
-export class RigShard implements ActorHost {
+export class RigShard implements ActorShard {
   readonly token: FencingToken;
   readonly limits = defaultLimits;
   readonly expressions = new Expressions();
@@ -136,7 +136,7 @@ export class RigShard implements ActorHost {
     throw error;
   }
 
-  trackElsewhere(run: InstanceTaskRun): void {
+  trackDelegated(run: InstanceTaskRun): void {
     throw new Error(`${run.attemptId} has nowhere else to run`);
   }
 

@@ -6,7 +6,7 @@ import { EndWaiters } from "./end-waiters.ts";
 import { FencingToken } from "./fencing-token.ts";
 import { GateClient } from "./gate-client.ts";
 import { InboundMessages } from "./inbound-messages.ts";
-import { type ActorHost, InstanceActor } from "./instance-actor.ts";
+import { type ActorShard, InstanceActor } from "./instance-actor.ts";
 import type { InstanceEntry } from "./instance-entry.ts";
 import { InstanceStarter } from "./instance-starter.ts";
 import { InstanceTable, type NewActor, type OnBroken, unknownInstance } from "./instance-table.ts";
@@ -16,7 +16,7 @@ import { newActor } from "./new-actor.ts";
 import { Outbox, type OutboxMessage } from "./outbox.ts";
 import { Quarantine } from "./quarantine.ts";
 import { ReactionCaution } from "./reaction-caution.ts";
-import { RemoteAttempts } from "./remote-attempts.ts";
+import { DelegatedAttempts } from "./delegated-attempts.ts";
 import { ShardInstances } from "./shard-instances.ts";
 import { ShardOpening } from "./shard-opening.ts";
 import type { ShardParts } from "./shard-parts.ts";
@@ -27,7 +27,7 @@ import { TurnEffects } from "./turn-effects.ts";
 
 interface ShardCallbacks {
   readonly newActor: NewActor;
-  readonly readPayloads: ActorHost["readPayloads"];
+  readonly readPayloads: ActorShard["readPayloads"];
   readonly onBroken: OnBroken;
   readonly commit: Shard["commit"];
   readonly send: Shard["send"];
@@ -51,7 +51,7 @@ export class Shard {
   readonly claimedAt: number;
   /** Calls that are being carried out, by their keys. */
   readonly callsUnderWay = new Map<string, Promise<unknown>>();
-  readonly remoteAttempts: RemoteAttempts;
+  readonly delegatedAttempts: DelegatedAttempts;
   readonly instances: ShardInstances;
   readonly starter: InstanceStarter;
   readonly ends: EndWaiters;
@@ -77,8 +77,8 @@ export class Shard {
     const token = (this.token = new FencingToken(number, claim));
     const state = (this.#state = new ShardState(clock));
     const outbox = (this.#outbox = new Outbox(number, (id) => shared.shardOf(id)));
-    const remoteAttempts = (this.remoteAttempts = new RemoteAttempts(clock, hosts, claim));
-    const own = { shard: number, claim, token, state, outbox, remoteAttempts, ...this.#callbacks() };
+    const delegatedAttempts = (this.delegatedAttempts = new DelegatedAttempts(clock, hosts, claim));
+    const own = { shard: number, claim, token, state, outbox, delegatedAttempts, ...this.#callbacks() };
     const table = (this.#table = new InstanceTable({ ...shared, ...own }));
     const instances = (this.instances = new ShardInstances({ ...shared, ...own, table }));
     const wakes = (this.#wakes = new InstanceWakes({ ...shared, ...own, instances }));
@@ -152,7 +152,7 @@ export class Shard {
   async send(messages: readonly OutboxMessage[], offsets: () => OffsetRow[] = () => []): Promise<void> {
     const outbox: OutboxRow[] = [];
     await this.commit(() => {
-      for (const message of messages) outbox.push(this.#outbox.address(message));
+      for (const message of messages) outbox.push(this.#outbox.number(message));
       return { offsets: offsets(), outbox };
     });
     for (const row of outbox) this.#parts.post(row);
@@ -201,7 +201,7 @@ export class Shard {
   /** Attempts in this process were stopped with it: the next owner starts them, and does not look for them. */
   #takeBackStopped(): void {
     for (const { actor } of this.#table.all()) {
-      actor?.takeBackStopped((attempt) => this.remoteAttempts.has(attempt));
+      actor?.takeBackStopped((attempt) => this.delegatedAttempts.has(attempt));
     }
   }
 
@@ -220,7 +220,7 @@ export class Shard {
   #stopAttempts(): void {
     const { dispatcher } = this.#parts;
     dispatcher.drop((run) => this.#isMine(run));
-    dispatcher.release(this.#runningAttempts());
+    dispatcher.giveUpExpired(this.#runningAttempts());
   }
 
   #runningAttempts(): string[] {
@@ -228,7 +228,7 @@ export class Shard {
     return running.map(({ run }) => run.attemptId);
   }
 
-  #isMine({ owner }: TaskRun): boolean {
-    return owner instanceof InstanceActor && owner.host === this.#turns;
+  #isMine({ listener }: TaskRun): boolean {
+    return listener instanceof InstanceActor && listener.shard === this.#turns;
   }
 }

@@ -9,7 +9,7 @@ import type { ActorTurn, InstanceActor } from "./instance-actor.ts";
 import type { InstanceEntry } from "./instance-entry.ts";
 import type { InstanceTable } from "./instance-table.ts";
 import type { InstanceWakes } from "./instance-wakes.ts";
-import type { RemoteAttempts } from "./remote-attempts.ts";
+import type { DelegatedAttempts } from "./delegated-attempts.ts";
 import type { ShardParts } from "./shard-parts.ts";
 import type { ShardState } from "./shard-state.ts";
 import type { WorkflowGates } from "./workflow-gate.ts";
@@ -24,7 +24,7 @@ export interface TurnEffectsParts {
   readonly state: ShardState;
   readonly table: InstanceTable;
   readonly wakes: InstanceWakes;
-  readonly remoteAttempts: RemoteAttempts;
+  readonly delegatedAttempts: DelegatedAttempts;
 }
 
 /**
@@ -41,7 +41,7 @@ export class TurnEffects {
   readonly #state: ShardState;
   readonly #table: InstanceTable;
   readonly #wakes: InstanceWakes;
-  readonly #remoteAttempts: RemoteAttempts;
+  readonly #delegatedAttempts: DelegatedAttempts;
   #clockWarnsFrom = -Infinity;
 
   constructor(parts: TurnEffectsParts) {
@@ -54,7 +54,7 @@ export class TurnEffects {
     this.#state = parts.state;
     this.#table = parts.table;
     this.#wakes = parts.wakes;
-    this.#remoteAttempts = parts.remoteAttempts;
+    this.#delegatedAttempts = parts.delegatedAttempts;
   }
 
   postMessages(turn: ActorTurn): void {
@@ -92,13 +92,13 @@ export class TurnEffects {
     switch (effect.type) {
       case "RunTasks":
         // The next owner of a shard that is closing finds them scheduled.
-        if (!this.#state.isClosing) for (const task of effect.tasks) this.#dispatcher.enqueue(actor.run(task));
+        if (!this.#state.isClosing) for (const task of effect.tasks) this.#dispatcher.enqueue(actor.taskRunOf(task));
         return;
       case "WithdrawTasks":
         return this.#dispatcher.withdraw(effect.attemptIds);
       case "AbortTasks":
         this.#dispatcher.abort(effect.attemptIds);
-        return this.#remoteAttempts.abort(effect.attemptIds);
+        return this.#delegatedAttempts.abort(effect.attemptIds);
       case "EvaluateDecision":
         assert(actor instanceof DagActor, "only DAGs have decisions");
         return actor.decideLater(effect.task, effect.attempt);

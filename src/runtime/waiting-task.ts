@@ -28,7 +28,7 @@ export interface WaitingTask extends TaskIdentity {
 }
 
 /** Lists the tasks that wait inside an instance; as many as its state's `waitingCount`. */
-export function waitingTasksOf({ id, machine: { state }, host, definition: { spec } }: InstanceActor): WaitingTask[] {
+export function waitingTasksOf({ id, machine: { state }, shard, definition: { spec } }: InstanceActor): WaitingTask[] {
   const { workflow: workflowName } = state;
   const identity = { instanceId: id, workflowName };
   if (state.status === "Ready" && state.waitingCount > 0) {
@@ -45,7 +45,7 @@ export function waitingTasksOf({ id, machine: { state }, host, definition: { spe
       taskName: definition.name,
       nodeId: definition.nodeId,
       attempt: record?.attempt ?? 0,
-      job: definition.kind === "job" ? host.resolveJob(definition, state.params(task)) : undefined,
+      job: definition.kind === "job" ? shard.resolveJob(definition, state.params(task)) : undefined,
       domain: definition.domain ?? domainOf(state),
       since: record?.endedAt,
       retryAt: record?.retryAt,

@@ -36,7 +36,7 @@ import { Guard } from "./security/guard.ts";
 import { isLoopbackHost } from "./security/origin-check.ts";
 import { readTlsFiles } from "./security/tls-files.ts";
 import { Tokens } from "./security/tokens.ts";
-import { StoreWatch } from "./health/store-watch.ts";
+import { StoreHealth } from "./health/store-health.ts";
 import { workerRoutes } from "./worker-link.ts";
 
 export interface ServerParts {
@@ -72,7 +72,7 @@ export class Server {
   readonly #parts: ServerParts;
   readonly #store: Store;
   readonly #held: HeldStore;
-  readonly #watch: StoreWatch;
+  readonly #storeHealth: StoreHealth;
   readonly #observers: Observers;
   readonly #readiness: Readiness;
   readonly #tokens: Tokens;
@@ -106,8 +106,8 @@ export class Server {
     const { store, logger } = this.#observers;
     this.logger = logger;
     this.#store = store;
-    this.#watch = new StoreWatch(store, clock);
-    this.#held = new HeldStore(this.#watch.storage);
+    this.#storeHealth = new StoreHealth(store, clock);
+    this.#held = new HeldStore(this.#storeHealth.storage);
     this.engine = new Engine({
       ...engineOptionsOf(config, store),
       ...this.#observers.engineOptions,
@@ -121,7 +121,7 @@ export class Server {
     });
     this.#observers.watch(this.engine);
     this.#feed = new ChangeFeed({ engine: this.engine, clock, logger });
-    this.#readiness = new Readiness(this.engine, this.#watch);
+    this.#readiness = new Readiness(this.engine, this.#storeHealth);
     const { engine } = this;
     const folder = folderOf(config, logger);
     const audit = new Audit({ store, clock, logger, keepMs: config.auditRetentionDays * dayMs });
@@ -234,8 +234,8 @@ export class Server {
     await workerRoutes(app, { engine, guard, audit });
     pageRoutes(app);
     const answerMs = requestTimeoutMs;
-    const [keys, watch] = [this.#keys, this.#watch];
-    mountRoutes(app, { handlers, guard, audit, keys, watch, deadlines, logger, answerMs });
+    const [keys, storeHealth] = [this.#keys, this.#storeHealth];
+    mountRoutes(app, { handlers, guard, audit, keys, storeHealth, deadlines, logger, answerMs });
     actuatorRoutes(app, {
       engine,
       metrics,

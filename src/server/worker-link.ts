@@ -10,7 +10,7 @@ import type { Guard } from "./security/guard.ts";
 
 export interface WorkerRouteParts {
   readonly engine: Pick<Engine, "acceptWorker">;
-  readonly guard: Pick<Guard, "admit">;
+  readonly guard: Pick<Guard, "authorize">;
   readonly audit: Pick<Audit, "append">;
 }
 
@@ -25,7 +25,7 @@ const tokenCheckMs = 5000;
 /** Length limit of a WebSocket close reason. */
 const reasonBytesMax = 123;
 
-type WorkerRequest = Parameters<Guard["admit"]>[0];
+type WorkerRequest = Parameters<Guard["authorize"]>[0];
 
 /**
  * `/ws/worker`: the endpoint of `heddle worker`. Workers see the inputs of tasks and report their results, so they have
@@ -36,7 +36,7 @@ export async function workerRoutes(app: FastifyInstance, parts: WorkerRouteParts
   await acceptWebSockets(app);
   const onRequest = async (request: FastifyRequest): Promise<void> => {
     refuseBrowsers(request.headers);
-    letIn(request, guard.admit(request, "worker"));
+    letIn(request, guard.authorize(request, "worker"));
   };
   app.get("/ws/worker", { websocket: true, onRequest }, (socket, request) => {
     let isAlive = true;
@@ -79,7 +79,7 @@ export async function workerRoutes(app: FastifyInstance, parts: WorkerRouteParts
 /** True if the token is still valid; exceeding the rate limit does not disconnect a worker. */
 function mayStay(request: WorkerRequest, guard: WorkerRouteParts["guard"]): boolean {
   try {
-    guard.admit(request, "worker");
+    guard.authorize(request, "worker");
     return true;
   } catch (error) {
     return error instanceof HttpError && error.code === "RATE_LIMITED";

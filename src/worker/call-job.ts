@@ -9,20 +9,20 @@ import type { AttemptContext } from "./attempt-context.ts";
 import { failureFrom } from "./failure-from.ts";
 
 /** Checks generated sub-tasks against the engine's jobs and workflows, and completes them; rejects if one could never run. */
-export type AdmitSubTasks = (subTasks: readonly NodeSpec[], parentName: string) => Promise<readonly NodeSpec[]>;
+export type CheckSubTasks = (subTasks: readonly NodeSpec[], parentName: string) => Promise<readonly NodeSpec[]>;
 
 /** Calls the job and turns its result or error into an outcome. Never throws; synchronous if the job is. */
 export function callJob(
   job: Pick<Job, "fn">,
   params: unknown,
   context: AttemptContext,
-  admit?: AdmitSubTasks,
+  checkSubTasks?: CheckSubTasks,
 ): Outcome | Promise<Outcome> {
   try {
     const output = job.fn(params, context);
-    if (!isThenable(output)) return admitted(succeeded(output, context), context.taskName, admit);
+    if (!isThenable(output)) return checkOutcome(succeeded(output, context), context.taskName, checkSubTasks);
     return Promise.resolve(output).then(
-      (value) => admitted(succeeded(value, context), context.taskName, admit),
+      (value) => checkOutcome(succeeded(value, context), context.taskName, checkSubTasks),
       (error: unknown) => failed(error, context),
     );
   } catch (error) {
@@ -35,13 +35,13 @@ export function failureOutcome(error: unknown): Outcome {
 }
 
 /** Checks the sub-tasks of an outcome; the outcome is a failure if one of them is refused. */
-export function admitted(
+export function checkOutcome(
   outcome: Outcome,
   taskName: string,
-  admit: AdmitSubTasks | undefined,
+  checkSubTasks: CheckSubTasks | undefined,
 ): Outcome | Promise<Outcome> {
-  if (admit === undefined || outcome.kind !== "success" || outcome.subTasks === undefined) return outcome;
-  return admit(outcome.subTasks, taskName).then((subTasks) => ({ ...outcome, subTasks }), failureOutcome);
+  if (checkSubTasks === undefined || outcome.kind !== "success" || outcome.subTasks === undefined) return outcome;
+  return checkSubTasks(outcome.subTasks, taskName).then((subTasks) => ({ ...outcome, subTasks }), failureOutcome);
 }
 
 function succeeded(value: unknown, context: AttemptContext): Outcome {

@@ -6,7 +6,7 @@ import type { Job, JobContext } from "../authoring/job.ts";
 import { TaskBuilder } from "../authoring/task-builder.ts";
 import type { Task } from "../authoring/task.ts";
 import { Abort } from "../dispatch/abort.ts";
-import { makeRun, Owner } from "../dispatch/dispatcher.rig.ts";
+import { makeRun, RecordingListener } from "../dispatch/dispatcher.rig.ts";
 import type { TaskRun } from "../dispatch/task-run.ts";
 import type { Failure } from "../kernel/failure.ts";
 import type { Outcome } from "../kernel/input.ts";
@@ -21,7 +21,9 @@ function makeWorker(job: Job, maxSubTasks?: number): EmbeddedWorker {
 }
 
 function execute(job: Job, given: Partial<TaskRun> = {}, abort = new Abort()): Outcome | Promise<Outcome> {
-  return makeWorker(job).execute(makeRun(new Owner(), "orders", given), abort) as Outcome | Promise<Outcome>;
+  return makeWorker(job).execute(makeRun(new RecordingListener(), "orders", given), abort) as
+    | Outcome
+    | Promise<Outcome>;
 }
 
 /** Runs the function as a job. */
@@ -277,7 +279,7 @@ describe("sub-tasks", () => {
     assert.deepEqual({ type, retryable }, { type: "SUBTASK_LIMIT", retryable: false });
     assert.equal(message, 'task "orders" may generate at most 1000 sub-tasks; "shard 1001" would be number 1001');
     const fewer = await makeWorker(defineJob("job", generate(3)), 2).execute(
-      makeRun(new Owner(), "orders"),
+      makeRun(new RecordingListener(), "orders"),
       new Abort(),
     );
     assert.equal(fewer.kind, "failure");

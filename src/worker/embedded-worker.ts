@@ -9,7 +9,7 @@ import type { TaskInputs, TaskRun } from "../dispatch/task-run.ts";
 import type { Outcome } from "../kernel/input.ts";
 import type { Abort } from "../dispatch/abort.ts";
 import { AttemptContext } from "./attempt-context.ts";
-import { admitted, type AdmitSubTasks, callJob, failureOutcome } from "./call-job.ts";
+import { checkOutcome, type CheckSubTasks, callJob, failureOutcome } from "./call-job.ts";
 import { callOwned, type FatalErrorOwner, startListening, stopListening } from "./fatal-errors.ts";
 import type { ThreadWorker } from "./thread-worker.ts";
 import type { Answer, Worker } from "../dispatch/worker.ts";
@@ -32,7 +32,7 @@ export interface EmbeddedWorkerOptions {
   /** True if the lease is valid: asked again before a job is called that had to wait for its inputs. */
   readonly mayStart?: () => boolean;
   /** Checks generated sub-tasks; without it they are passed on unchecked. */
-  readonly admitSubTasks?: AdmitSubTasks;
+  readonly checkSubTasks?: CheckSubTasks;
   readonly onTaskLog?: OnTaskLog | undefined;
   readonly onProgress?: OnProgress | undefined;
   readonly aroundJob?: AroundJob | undefined;
@@ -59,7 +59,7 @@ export class EmbeddedWorker implements Worker {
   readonly #logger: Logger;
   readonly #threads: ThreadWorker | undefined;
   readonly #subTasksMax: number;
-  readonly #admit: AdmitSubTasks | undefined;
+  readonly #checkSubTasks: CheckSubTasks | undefined;
   readonly #mayStart: (() => boolean) | undefined;
   readonly #onTaskLog: OnTaskLog | undefined;
   readonly #onProgress: OnProgress | undefined;
@@ -74,7 +74,7 @@ export class EmbeddedWorker implements Worker {
     this.#logger = options.logger;
     this.#threads = options.threads;
     this.#subTasksMax = options.maxSubTasks ?? 1000;
-    this.#admit = options.admitSubTasks;
+    this.#checkSubTasks = options.checkSubTasks;
     this.#mayStart = options.mayStart;
     this.#onTaskLog = options.onTaskLog;
     this.#onProgress = options.onProgress;
@@ -159,7 +159,8 @@ export class EmbeddedWorker implements Worker {
       });
       const owner = new AttemptOwner(run, this.#logger);
       this.#listen();
-      const call = (): Outcome | Promise<Outcome> => callOwned(owner, () => callJob(job, params, context, this.#admit));
+      const call = (): Outcome | Promise<Outcome> =>
+        callOwned(owner, () => callJob(job, params, context, this.#checkSubTasks));
       return this.#loopWatch === undefined ? call() : callWatched(this.#loopWatch, run, call);
     }
     if (this.#threads === undefined || job.source === undefined) {
@@ -169,7 +170,7 @@ export class EmbeddedWorker implements Worker {
     const order = { run: identityOf(run), source: job.source, params, inputs, subTasksMax };
     return this.#threads
       .execute(order, abort, this.#onTaskLog, this.#onProgress)
-      .then((outcome) => admitted(outcome, run.taskName, this.#admit));
+      .then((outcome) => checkOutcome(outcome, run.taskName, this.#checkSubTasks));
   }
 }
 

@@ -11,7 +11,7 @@ import type {
   WorkerMessage,
 } from "../dispatch/session-message.ts";
 import { findOutcomeProblem, messageLengthMax, outcomeBytesMax } from "../dispatch/session-schema.ts";
-import type { TaskOwner, TaskRun } from "../dispatch/task-run.ts";
+import type { AttemptListener, TaskRun } from "../dispatch/task-run.ts";
 import type { Outcome } from "../kernel/input.ts";
 import { failureOutcome } from "./call-job.ts";
 import type { EmbeddedWorker } from "./embedded-worker.ts";
@@ -220,7 +220,7 @@ export class GrantedRuns {
 
   #start(message: Grant, run: GrantedRun): void {
     this.#running.set(run.descriptor.attemptId, run);
-    this.#watch();
+    this.#armTimer();
     const answer = this.#parts.worker.execute(taskRunOf(message), run.abort);
     if (!("then" in answer)) return this.#onEnded(run, answer);
     answer.then(
@@ -266,7 +266,7 @@ export class GrantedRuns {
   }
 
   /** Arms one timer for the lease that expires first; renewals only postpone it. */
-  #watch(): void {
+  #armTimer(): void {
     if (this.#timer !== undefined || this.#running.size === 0) return;
     const { clock, leaseMs } = this.#parts;
     const leftMs = Array.from(this.#running.values(), (run) => leaseMs - elapsedMs(clock, run.renewedAt));
@@ -274,7 +274,7 @@ export class GrantedRuns {
     this.#timer = clock.after(Math.max(1, Math.min(...leftMs)), () => {
       this.#timer = undefined;
       this.stopExpired();
-      this.#watch();
+      this.#armTimer();
     });
   }
 
@@ -318,8 +318,8 @@ function sendableOutcome(outcome: Outcome, taskName: string): Outcome {
   return { kind: "failure", failure: { type: "OUTPUT_TOO_LARGE", message, retryable: false } };
 }
 
-/** An owner that ignores notifications: a remote worker sends messages to its member instead. */
-const nobody: TaskOwner = { started: () => undefined, ended: () => undefined, withdrawn: () => undefined };
+/** A listener that ignores notifications: a remote worker sends messages to its member instead. */
+const nobody: AttemptListener = { onStarted: () => undefined, onEnded: () => undefined, onWithdrawn: () => undefined };
 
 /** A run for the embedded worker. Order, isolation and timeout are managed by the member. */
 function taskRunOf({ descriptor, params, inputs }: Grant): TaskRun {
@@ -333,6 +333,6 @@ function taskRunOf({ descriptor, params, inputs }: Grant): TaskRun {
     isCautious: false,
     confirmStart: () => Promise.resolve(),
     inputs: () => inputs,
-    owner: nobody,
+    listener: nobody,
   };
 }

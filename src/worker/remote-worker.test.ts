@@ -4,7 +4,7 @@ import { defineJob, type Job, type JobContext } from "../authoring/job.ts";
 import { TaskBuilder } from "../authoring/task-builder.ts";
 import { defaultTimings, ownPatience } from "../cluster/timings.ts";
 import { describeAttempt } from "../dispatch/attempt-descriptor.ts";
-import { HandClock, makeRun, Owner, settle } from "../dispatch/dispatcher.rig.ts";
+import { HandClock, makeRun, RecordingListener, settle } from "../dispatch/dispatcher.rig.ts";
 import type { Link, LinkListener } from "../dispatch/link.ts";
 import {
   formatMessage,
@@ -143,7 +143,7 @@ class WorkerRig {
   }
 
   async grant(attemptId: string, grant: number, given: Partial<TaskRun> & Partial<Grant> = {}): Promise<void> {
-    const descriptor = describeAttempt(makeRun(new Owner(), attemptId, given), 5000);
+    const descriptor = describeAttempt(makeRun(new RecordingListener(), attemptId, given), 5000);
     const { params = "{}", fence } = given;
     const inputs = { context: { key: "1" }, outputs: {} };
     this.link.say({ type: "Grant", grant, descriptor, params, inputs, ...(fence === undefined ? {} : { fence }) });

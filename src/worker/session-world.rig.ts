@@ -6,7 +6,7 @@ import { defaultTimings, ownPatience } from "../cluster/timings.ts";
 import { HandClock, makeRun } from "../dispatch/dispatcher.rig.ts";
 import { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { Link, LinkListener } from "../dispatch/link.ts";
-import type { TaskOwner, TaskRun } from "../dispatch/task-run.ts";
+import type { AttemptListener, TaskRun } from "../dispatch/task-run.ts";
 import { WorkerSessions } from "../dispatch/worker-sessions.ts";
 import type { AnnouncedAttempt } from "../dispatch/worker-session.ts";
 import type { Outcome } from "../kernel/input.ts";
@@ -137,7 +137,7 @@ export class Work {
 }
 
 /** One time that a task was given to a dispatcher: it has one report at most, and only while it is the current one. */
-export class Registration implements TaskOwner {
+export class Registration implements AttemptListener {
   readonly work: Work;
   readonly member: Member;
   starts = 0;
@@ -173,18 +173,18 @@ export class Registration implements TaskOwner {
     work.current = this;
   }
 
-  started(): void {
+  onStarted(): void {
     this.#check("started");
   }
 
-  ended(_run: TaskRun, outcome: Outcome, _execution: object, acknowledge?: () => void): void {
+  onEnded(_run: TaskRun, outcome: Outcome, _execution: object, acknowledge?: () => void): void {
     this.#report(outcome.kind);
     if (this.isSuperseded) return acknowledge?.();
     if (outcome.kind === "lost" && !this.work.isMoved) this.#world.checkStopped(this.work.id);
     this.#world.ended(this.work, outcome, acknowledge);
   }
 
-  withdrawn(): void {
+  onWithdrawn(): void {
     this.#report("withdrawn");
     if (!this.isSuperseded) this.#world.placeLater(this.work);
   }

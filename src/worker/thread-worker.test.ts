@@ -6,7 +6,7 @@ import type { Clock } from "../base/clock.ts";
 import type { LogFields, Logger } from "../base/logger.ts";
 import { silentLogger } from "../base/logger.ts";
 import { Abort } from "../dispatch/abort.ts";
-import { makeRun, Owner } from "../dispatch/dispatcher.rig.ts";
+import { makeRun, RecordingListener } from "../dispatch/dispatcher.rig.ts";
 import { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { OnTaskLog } from "../dispatch/task-log.ts";
 import type { TaskRun } from "../dispatch/task-run.ts";
@@ -44,7 +44,7 @@ function makeThreads(options: Partial<ThreadWorkerOptions> = {}): ThreadWorker {
 }
 
 function order(name: string, given: Partial<ThreadOrder> = {}): ThreadOrder {
-  const { instanceId, workflowName, taskName, task, attempt, attemptId } = makeRun(new Owner(), name);
+  const { instanceId, workflowName, taskName, task, attempt, attemptId } = makeRun(new RecordingListener(), name);
   return {
     run: { instanceId, workflowName, taskName, task, attempt, attemptId },
     source: { module, export: name },
@@ -230,8 +230,8 @@ test("a thread job that spins times out, and its only slot serves the next", asy
   const dispatcher = new Dispatcher({ clock, logger: silentLogger, worker, poolSize: 1 });
   const { promise, resolve } = Promise.withResolvers<string[]>();
   const ends: string[] = [];
-  const owner = new Owner();
-  owner.ended = (run: TaskRun, outcome: Outcome) => {
+  const owner = new RecordingListener();
+  owner.onEnded = (run: TaskRun, outcome: Outcome) => {
     ends.push(`${run.attemptId} ${outcome.kind}`);
     if (ends.length === 2) resolve(ends);
   };

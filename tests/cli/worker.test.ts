@@ -43,7 +43,7 @@ async function ranIn(engine: Engine): Promise<Set<unknown>> {
 }
 
 const guard: WorkerRouteParts["guard"] = {
-  admit: ({ headers }) => {
+  authorize: ({ headers }) => {
     if (headers.authorization === "Bearer hdl_w") return { name: "w", role: "worker" };
     throw new HttpError("UNAUTHORIZED", "a token is needed");
   },
@@ -182,8 +182,8 @@ describe("heddle worker", () => {
     const engine = await member(t);
     let isLetIn = true;
     const { port } = await listen(t, engine, 0, {
-      admit: (request, role) => {
-        if (isLetIn) return guard.admit(request, role);
+      authorize: (request, role) => {
+        if (isLetIn) return guard.authorize(request, role);
         throw new HttpError("UNAUTHORIZED", "that token is not known, or is no longer valid");
       },
     });

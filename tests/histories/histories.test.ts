@@ -39,7 +39,7 @@ async function replayed(workflow: CodeWorkflow, file: HistoryFile, turns = file.
     ...identityOfRun(file.instanceId, machine.state),
     workflow,
     logger: silentLogger,
-    host: {
+    services: {
       whenDrained,
       failureFrom,
       versionOf: (name) => versionOf(file, name),

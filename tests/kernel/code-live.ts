@@ -94,7 +94,7 @@ export function newRun(code: WorkflowCode, machine: CodeMachine): CodeRun {
     randomOf: { id: "i", generation: 1 },
     workflow: defineWorkflow("w", code),
     logger: silentLogger,
-    host: {
+    services: {
       whenDrained,
       failureFrom: (error) => ({ type: "Error", message: messageOf(error), retryable: true }),
       versionOf: () => "1",

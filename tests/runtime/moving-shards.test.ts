@@ -76,11 +76,11 @@ describe("a shard that is handed over", () => {
     await m0.region.releaseShard(shard);
     a.finish(1);
     await rig.clock.advance(1000);
-    assert.equal(m0.foreignAttempts.isReporting("x:1:0:1"), true);
+    assert.equal(m0.hostedAttempts.isReporting("x:1:0:1"), true);
     await m1.region.openShard(shard);
     assert.equal(await rig.clock.until(m0.end("x")), "Success");
     assert.deepEqual(work.started, ["a"]);
-    assert.equal(m0.foreignAttempts.isReporting("x:1:0:1"), false);
+    assert.equal(m0.hostedAttempts.isReporting("x:1:0:1"), false);
   });
 
   test("and one whose shard comes back before it was heard is heard here", async (t) => {
@@ -222,7 +222,7 @@ describe("a shard that is taken over after a loss", () => {
     await m0.submit(one, "x");
     const a = await work.call("a");
     await rig.move(m0.region.shardOf("x"), m0, m1);
-    m0.foreignAttempts.stop();
+    m0.hostedAttempts.stop();
     const { workerLostMs } = defaultTimings;
     for (const ms of [workerLostMs / 3, workerLostMs / 3, workerLostMs / 3 - 1]) {
       await rig.clock.advance(ms);

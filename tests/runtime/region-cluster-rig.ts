@@ -15,7 +15,7 @@ import { CallHandler } from "../../src/runtime/call-handler.ts";
 import { DefinitionSaver } from "../../src/runtime/definition-saver.ts";
 import { Definitions } from "../../src/runtime/definitions.ts";
 import { Expressions } from "../../src/expressions/expression.ts";
-import { ForeignAttempts } from "../../src/runtime/foreign-attempts.ts";
+import { HostedAttempts } from "../../src/runtime/hosted-attempts.ts";
 import { Region, type RegionCluster } from "../../src/runtime/region.ts";
 import { memoryStore, SeededRandom, TestClock } from "../../src/testing.ts";
 import { EmbeddedWorker } from "../../src/worker/embedded-worker.ts";
@@ -50,7 +50,7 @@ export class RegionClusterRig {
     for (let place = 0; place < count; place++) rig.#members.push(await rig.#join(`m${place}`));
     for (let shard = 0; shard < shardCount; shard++) await rig.#members[0]?.region.openShard(shard);
     t.after(() => {
-      for (const { foreignAttempts } of rig.#members) foreignAttempts.stop();
+      for (const { hostedAttempts } of rig.#members) hostedAttempts.stop();
     });
     return [rig, ...rig.#members];
   }
@@ -103,7 +103,7 @@ export class RegionClusterRig {
   /** What members do now and then. */
   async look(): Promise<void> {
     for (const { region } of this.#members) {
-      region.sweepRemoteAttempts();
+      region.sweepDelegatedAttempts();
       await region.fetchMessages(Array.from({ length: shardCount }, (_, shard) => shard));
     }
     await this.clock.settle();
@@ -115,7 +115,7 @@ export class RigMember {
   readonly id: string;
   readonly store: FaultyStore;
   readonly dispatcher: Dispatcher;
-  readonly foreignAttempts: ForeignAttempts;
+  readonly hostedAttempts: HostedAttempts;
   readonly region: Region;
   readonly handler: CallHandler;
   readonly calls: CallClient;
@@ -136,7 +136,7 @@ export class RigMember {
     this.dispatcher = new Dispatcher({ clock, logger, worker, poolSize: 64, poolSizeMax: 64 });
     const definitions = new Definitions(store);
     const expressions = new Expressions();
-    this.foreignAttempts = this.#makeForeignAttempts();
+    this.hostedAttempts = this.#makeHostedAttempts();
     this.region = new Region({
       shardCount,
       laneCount: 2,
@@ -177,7 +177,7 @@ export class RigMember {
       workflows: [],
       code: new CodeRegistry(),
     });
-    this.foreignAttempts.start();
+    this.hostedAttempts.start();
   }
 
   async submit(workflow: Workflow, id: string, options: { isGivenId?: boolean } = {}): Promise<void> {
@@ -195,9 +195,9 @@ export class RigMember {
     return (await this.calls.awaitEnd(id)).status;
   }
 
-  #makeForeignAttempts(): ForeignAttempts {
+  #makeHostedAttempts(): HostedAttempts {
     const { clock, log: logger, living, left } = this.#rig;
-    return new ForeignAttempts({
+    return new HostedAttempts({
       clock,
       logger,
       timings: defaultTimings,
@@ -216,13 +216,13 @@ export class RigMember {
 
   #cluster(): RegionCluster {
     return {
-      hosts: this.foreignAttempts,
+      hostedAttempts: this.hostedAttempts,
       hintOwner: (shard, hint) => void (this.#rig.hintsArrive && this.#rig.ownerOf(shard)?.hinted(hint)),
     };
   }
 
   hinted(hint: Hint): void {
     if (hint.type === "OutboxMessage") this.region.receive(hint.row);
-    else if (hint.type === "AbortAttempts") this.foreignAttempts.drop(hint.attemptIds);
+    else if (hint.type === "AbortAttempts") this.hostedAttempts.drop(hint.attemptIds);
   }
 }

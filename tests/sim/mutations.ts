@@ -16,8 +16,8 @@ import { DomainPool } from "../../src/dispatch/domain-pool.ts";
 import { DomainPools } from "../../src/dispatch/domain-pools.ts";
 import { WorkerSession } from "../../src/dispatch/worker-session.ts";
 import { DueQueue } from "../../src/kernel/due-queue.ts";
-import { RemoteAttempts } from "../../src/runtime/remote-attempts.ts";
-import { ForeignAttempts } from "../../src/runtime/foreign-attempts.ts";
+import { DelegatedAttempts } from "../../src/runtime/delegated-attempts.ts";
+import { HostedAttempts } from "../../src/runtime/hosted-attempts.ts";
 import { InstanceActor } from "../../src/runtime/instance-actor.ts";
 import type { ScheduleState } from "../../src/schedules/schedule-workflow.ts";
 import { TimeZone } from "../../src/schedules/time-zone.ts";
@@ -130,20 +130,20 @@ const classMutations: readonly Mutation[] = [
     name: "double-dispatch",
     about: "A shard's new owner runs attempts again that still run elsewhere.",
     needsCluster: true,
-    install: () => redefine(RemoteAttempts.prototype, "classify", { value: () => "lost" }),
+    install: () => redefine(DelegatedAttempts.prototype, "classify", { value: () => "lost" }),
   },
   {
     name: "unreported-results",
     about: "The host of an attempt does not report its end to the shard's new owner.",
     needsCluster: true,
-    install: () => redefine(ForeignAttempts.prototype, "report", { value: () => undefined }),
+    install: () => redefine(HostedAttempts.prototype, "report", { value: () => undefined }),
   },
   {
     name: "unreported-at-stop",
     about: "A member that is stopped does not wait until the ends that it reports are delivered.",
     needsCluster: true,
     profile: "churn",
-    install: () => redefine(ForeignAttempts.prototype, "whenReported", { value: () => undefined }),
+    install: () => redefine(HostedAttempts.prototype, "whenReported", { value: () => undefined }),
   },
   {
     name: "forgotten-wake-ups",
@@ -349,13 +349,13 @@ function leakSlots(): () => void {
 }
 
 function acknowledgeEarly(): () => void {
-  type Ended = InstanceActor["ended"];
-  const end = Object.getOwnPropertyDescriptor(InstanceActor.prototype, "ended")?.value as Ended;
+  type Ended = InstanceActor["onEnded"];
+  const end = Object.getOwnPropertyDescriptor(InstanceActor.prototype, "onEnded")?.value as Ended;
   const value: Ended = function (this: InstanceActor, run, outcome, execution, acknowledge) {
     acknowledge?.();
     end.call(this, run, outcome, execution);
   };
-  return redefine(InstanceActor.prototype, "ended", { value });
+  return redefine(InstanceActor.prototype, "onEnded", { value });
 }
 
 function withoutResults(): () => void {

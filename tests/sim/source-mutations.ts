@@ -26,9 +26,9 @@ export const sourceMutations: readonly Mutation[] = [
     about: "Outbox messages are posted when a turn is opened, before it is durable.",
     source: {
       file: "src/runtime/shard-turns.ts",
-      find: "      if (message !== undefined) turn.send(this.#parts.outbox.address(message));\n",
+      find: "      if (message !== undefined) turn.send(this.#parts.outbox.number(message));\n",
       replace:
-        "      const row = message && this.#parts.outbox.address(message);\n      if (row !== undefined) {\n        turn.send(row);\n        this.#shared.post(row);\n      }\n",
+        "      const row = message && this.#parts.outbox.number(message);\n      if (row !== undefined) {\n        turn.send(row);\n        this.#shared.post(row);\n      }\n",
     },
   },
   {
@@ -178,7 +178,7 @@ export const sourceMutations: readonly Mutation[] = [
     about: "The lease of a host counts from the answer of the owner, not from its own request.",
     needsWorkers: true,
     source: {
-      file: "src/runtime/foreign-attempts.ts",
+      file: "src/runtime/hosted-attempts.ts",
       find: "if (attempt !== undefined && !unwanted.includes(id)) attempt.renewedAt = askedAt;",
       replace: "if (attempt !== undefined && !unwanted.includes(id)) attempt.renewedAt = clock.monotonic();",
     },
@@ -189,7 +189,7 @@ export const sourceMutations: readonly Mutation[] = [
     needsWorkers: true,
     profile: "freezes",
     source: {
-      file: "src/runtime/remote-attempts.ts",
+      file: "src/runtime/delegated-attempts.ts",
       find: "    if (!hasStalled && this.#hosts.hasSeen(now - graceMs)) return;\n",
       replace: "    if (hasStalled || !hasStalled) return;\n",
     },

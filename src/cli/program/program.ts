@@ -8,7 +8,7 @@ import { initCommand } from "../commands/init.ts";
 import { jobCommand } from "../commands/job.ts";
 import { listCommand, showCommand } from "../commands/instances.ts";
 import { logsCommand } from "../commands/logs.ts";
-import { orderCommands } from "../commands/orders.ts";
+import { instanceActionCommands } from "../commands/instance-actions.ts";
 import { runCommand, submitCommand } from "../commands/run.ts";
 import { scheduleCommand } from "../commands/schedule.ts";
 import { serverCommand } from "../commands/server.ts";
@@ -36,7 +36,7 @@ export function makeProgram(doors: Doors): Command {
     listCommand(),
     showCommand(),
     logsCommand(),
-    ...orderCommands(),
+    ...instanceActionCommands(),
     jobCommand(),
     scheduleCommand(),
     workflowCommand(),

@@ -22,7 +22,7 @@ import type { DagTransition } from "./dag-transition.ts";
 import { decisionEdges, edgesNotTaken } from "./decision.ts";
 import { descendants } from "./descendants.ts";
 import { end } from "./ending.ts";
-import { admitSubTasks } from "./sub-tasks.ts";
+import { checkSubTasks } from "./sub-tasks.ts";
 
 // Reports about tasks. A report of an older attempt, of an ended instance or an unknown task is dropped.
 
@@ -73,7 +73,7 @@ function succeed(
   try {
     if (output !== undefined) refuseLargeOutput(output, `the output of task "${state.definition(task).name}"`);
     if (patch !== undefined) refuseLargeContext(state.context.patched(patch), "the context with this task's patch");
-    if (subTasks !== undefined) subTasks = admitSubTasks(state, task, subTasks, identity.limits.subTasksMax);
+    if (subTasks !== undefined) subTasks = checkSubTasks(state, task, subTasks, identity.limits.subTasksMax);
   } catch (error) {
     if (!(error instanceof EngineError)) throw error;
     return fail(transition, task, { type: error.code, message: error.message, retryable: false }, { execution });

@@ -8,7 +8,7 @@ import { type DagTransition, nameOf } from "./dag-transition.ts";
 import { refuseIfEnded } from "../refusals.ts";
 import { stopTask } from "../task-reports.ts";
 import { followFailure } from "./reports.ts";
-import { admitSubTasks } from "./sub-tasks.ts";
+import { checkSubTasks } from "./sub-tasks.ts";
 import { isFinished, statusOf } from "../task-state.ts";
 
 // Users' changes to an instance that has not ended.
@@ -53,8 +53,8 @@ export function addSubTask(transition: DagTransition, parent: number, node: Node
       `cannot add a sub-task to ${nameOf(transition, parent)}: it is ${statusOf(phase)} and what comes after it may have started`,
     );
   }
-  for (const admitted of admitSubTasks(state, parent, [node], identity.limits.subTasksMax)) {
-    transition.emit({ type: "TaskAdded", parent, node: admitted });
+  for (const checked of checkSubTasks(state, parent, [node], identity.limits.subTasksMax)) {
+    transition.emit({ type: "TaskAdded", parent, node: checked });
   }
   advance(transition);
 }

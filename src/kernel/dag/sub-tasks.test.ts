@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DagRig } from "./dag.rig.ts";
 import type { NodeSpec } from "../node-spec.ts";
-import { admitSubTasks } from "./sub-tasks.ts";
+import { checkSubTasks } from "./sub-tasks.ts";
 
 function admit(rig: DagRig, nodes: readonly Partial<NodeSpec>[], max = 1000): NodeSpec[] {
-  return admitSubTasks(
+  return checkSubTasks(
     rig.machine.state,
     rig.task("p"),
     nodes.map((node) => ({ nodeId: 0, ...node })),

@@ -4,7 +4,7 @@ import type { NodeSpec } from "../node-spec.ts";
 import { isFinished } from "../task-state.ts";
 
 /** Throws unless the nodes can join the instance as sub-tasks of the parent. Numbers them: `parent.index`. */
-export function admitSubTasks(
+export function checkSubTasks(
   state: DagState,
   parent: number,
   nodes: readonly NodeSpec[],

@@ -1,6 +1,6 @@
 import type { Engine } from "../../engine/engine.ts";
 import type { Health } from "../../engine/health.ts";
-import type { StoreWatch } from "./store-watch.ts";
+import type { StoreHealth } from "./store-health.ts";
 
 export interface ReadinessView {
   readonly isReady: boolean;
@@ -18,10 +18,10 @@ const reasons: Readonly<Record<Exclude<Health["status"], "up">, string>> = {
 /** The server's readiness for new work. */
 export class Readiness {
   readonly #engine: Pick<Engine, "health">;
-  readonly #store: Pick<StoreWatch, "problem">;
+  readonly #store: Pick<StoreHealth, "problem">;
   #stage: "starting" | "up" | "stopping" = "starting";
 
-  constructor(engine: Pick<Engine, "health">, store: Pick<StoreWatch, "problem">) {
+  constructor(engine: Pick<Engine, "health">, store: Pick<StoreHealth, "problem">) {
     this.#engine = engine;
     this.#store = store;
   }

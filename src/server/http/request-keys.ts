@@ -24,7 +24,7 @@ interface Remembered {
   readonly answer?: { readonly data: unknown };
 }
 
-type Turn = Required<Pick<Remembered, "answer">> | { readonly own: DocumentRow; readonly isRepeat: boolean };
+type KeyClaim = Required<Pick<Remembered, "answer">> | { readonly own: DocumentRow; readonly isRepeat: boolean };
 
 interface Work<Data> {
   readonly isSecret: boolean;
@@ -87,9 +87,9 @@ export class RequestKeys {
   async #carryOut<Data>(name: string, digest: string, work: Work<Data>): Promise<Data> {
     const { store } = this.#parts;
     const { isSecret, run } = work;
-    const turn = await this.#takeTurn(name, digest, isSecret);
-    if ("answer" in turn) return turn.answer.data as Data;
-    const { own, isRepeat } = turn;
+    const claim = await this.#claimKey(name, digest, isSecret);
+    if ("answer" in claim) return claim.answer.data as Data;
+    const { own, isRepeat } = claim;
     const remembered = JSON.parse(own.body) as Remembered;
     try {
       const data = await run(isRepeat);
@@ -107,7 +107,7 @@ export class RequestKeys {
   }
 
   /** Returns the recorded answer, or claims the request by a record. */
-  async #takeTurn(name: string, digest: string, isSecret: boolean): Promise<Turn> {
+  async #claimKey(name: string, digest: string, isSecret: boolean): Promise<KeyClaim> {
     const { store, clock } = this.#parts;
     const waitsUntil = clock.monotonic() + patienceMs;
     for (;;) {

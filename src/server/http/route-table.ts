@@ -8,7 +8,7 @@ import type { Audit } from "../security/audit.ts";
 import { auditEntryOf } from "../security/audit-entry.ts";
 import { type Caller, callerOf, letIn } from "../request/caller.ts";
 import type { Guard } from "../security/guard.ts";
-import type { StoreWatch } from "../health/store-watch.ts";
+import type { StoreHealth } from "../health/store-health.ts";
 import { answerOf, sendAnswer } from "./answer-error.ts";
 import type { Deadlines } from "./deadlines.ts";
 import type { Asked, Handlers } from "./handler.ts";
@@ -21,7 +21,7 @@ export interface RouteTableParts {
   readonly guard: Guard;
   readonly audit: Audit;
   readonly keys: RequestKeys;
-  readonly watch: Pick<StoreWatch, "problem">;
+  readonly storeHealth: Pick<StoreHealth, "problem">;
   readonly deadlines: Deadlines;
   readonly logger: Logger;
   /** Deadline of every response; a request that waits for a result has its own wait time in addition. */
@@ -51,7 +51,7 @@ type AnyHandler = (asked: Asked<RouteName>) => unknown;
 function mountRoute(app: FastifyInstance, name: RouteName, parts: RouteTableParts): void {
   const route: Route = routes[name];
   const [method, path] = paths[name].split(" ") as [string, string];
-  const { guard, audit, keys, watch, deadlines, logger, answerMs } = parts;
+  const { guard, audit, keys, storeHealth, deadlines, logger, answerMs } = parts;
   const handle: AnyHandler = parts.handlers[name];
   // Queries by POST are for viewers; everything else that is not a GET changes something.
   const isChange = method !== "GET" && route.role !== "viewer";
@@ -79,7 +79,7 @@ function mountRoute(app: FastifyInstance, name: RouteName, parts: RouteTablePart
 
   /** A response waits for its audit entry, unless the store is unavailable. */
   const note = async (noted: Promise<void>): Promise<void> => {
-    if (watch.problem === undefined) await noted;
+    if (storeHealth.problem === undefined) await noted;
   };
 
   app.route({
@@ -88,19 +88,19 @@ function mountRoute(app: FastifyInstance, name: RouteName, parts: RouteTablePart
     url: path.replaceAll(/\{(\w+)\}/g, ":$1"),
     // Authorizes before the body is read, so that a refused caller cannot send ten megabytes.
     onRequest: async (request) => {
-      letIn(request, guard.admit(request, route.role));
+      letIn(request, guard.authorize(request, route.role));
     },
     handler: async (request, reply): Promise<FastifyReply> => {
       const caller = callerOf(request);
       const status = route.status ?? 200;
-      const isAway = watch.problem !== undefined;
+      const isAway = storeHealth.problem !== undefined;
       if (!isChange) {
         const read = carryOut(request, caller);
         // While the store is unavailable, only data in memory can be read; other reads get a short deadline.
         const data = await (isAway ? deadlines.query(read) : deadlines.query(read, answerMs + waitMsOf(request)));
         return reply.code(status).send({ code: 0, data: data ?? null });
       }
-      if (isAway && !needsNoStore.has(name)) throw storeAway(watch);
+      if (isAway && !needsNoStore.has(name)) throw storeAway(storeHealth);
       try {
         const data = (await deadlines.change(carryOut(request, caller), answerMs)) ?? null;
         await note(audit.append(auditEntryOf(request, { status, data })));
@@ -121,7 +121,7 @@ function waitMsOf(request: FastifyRequest): number {
   return Math.min(Number(waitMs) || 0, waitMsMax);
 }
 
-function storeAway({ problem }: Pick<StoreWatch, "problem">): EngineError {
+function storeAway({ problem }: Pick<StoreHealth, "problem">): EngineError {
   return new EngineError("STORE_UNAVAILABLE", `nothing can be changed for now, try again: ${problem}`);
 }
 

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { anyId, name } from "../../api/common-schemas.ts";
 import { HttpError } from "../request/http-error.ts";
 import { callerOf, letIn } from "../request/caller.ts";
-import { admitWatcher, mayStay } from "./admission.ts";
+import { authorizeSubscriber, mayStay } from "./authorization.ts";
 import type { Batch } from "./batch.ts";
 import { membersAlone, noCursor, topicOf } from "./client-message.ts";
 import type { ConnectionLimit } from "./connection-limit.ts";
@@ -55,7 +55,8 @@ export function streamRoutes(app: FastifyInstance, parts: PushParts, connections
     return stream;
   };
 
-  const onRequest = async (request: FastifyRequest): Promise<void> => letIn(request, admitWatcher(request, parts));
+  const onRequest = async (request: FastifyRequest): Promise<void> =>
+    letIn(request, authorizeSubscriber(request, parts));
 
   app.get("/api/events", { onRequest }, (request, reply) => {
     const { topic, since } = readQuery(request);

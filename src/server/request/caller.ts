@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Role } from "../../api/route.ts";
 
-/** An admitted caller. */
+/** An authenticated caller. */
 export interface Caller {
   readonly name: string;
   readonly role: Role;
@@ -23,7 +23,7 @@ export function findCaller(request: FastifyRequest): Caller | undefined {
   return request.getDecorator<Caller | undefined>(decorator);
 }
 
-/** Requires an admitted request. */
+/** Requires an authorized request. */
 export function callerOf(request: FastifyRequest): Caller {
   return request.getDecorator<Caller>(decorator);
 }

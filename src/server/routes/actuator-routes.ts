@@ -25,7 +25,7 @@ export function actuatorRoutes(app: FastifyInstance, parts: ActuatorParts): void
   const { guard, metrics, info } = parts;
   const onlyFor = (role: Role) => ({
     onRequest: async (request: FastifyRequest): Promise<void> => {
-      letIn(request, guard.admit(request, role));
+      letIn(request, guard.authorize(request, role));
     },
   });
   const sendMetrics = async (_request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> =>

@@ -36,13 +36,13 @@ export class Guard {
     this.#failures = new RateLimit({ clock, max: failuresPerMinute, windowMs: minuteMs });
   }
 
-  /** Admits a request by its header. `UNAUTHORIZED`, `FORBIDDEN`, `RATE_LIMITED`. */
-  admit(request: { readonly headers: IncomingHttpHeaders; readonly ip: string }, needed: Role): Caller {
-    return this.admitSecret(secretOf(request.headers.authorization), request.ip, needed);
+  /** Authenticates a request by its header, and checks its role. `UNAUTHORIZED`, `FORBIDDEN`, `RATE_LIMITED`. */
+  authorize(request: { readonly headers: IncomingHttpHeaders; readonly ip: string }, needed: Role): Caller {
+    return this.authorizeSecret(secretOf(request.headers.authorization), request.ip, needed);
   }
 
-  /** Admits a secret that is not in the header: browsers cannot set headers on a WebSocket. */
-  admitSecret(secret: string | undefined, address: string, needed: Role): Caller {
+  /** Authorizes by a secret that is not in the header: browsers cannot set headers on a WebSocket. */
+  authorizeSecret(secret: string | undefined, address: string, needed: Role): Caller {
     const caller = this.#isOpen ? local : this.#identify(secret, address);
     if (!mayAct(caller.role, needed)) {
       const message = `that needs the role ${needed}, and "${caller.name}" is ${caller.role}`;
@@ -56,7 +56,7 @@ export class Guard {
     });
   }
 
-  /** True if the request would be admitted; does not count for rate limits. */
+  /** True if the request would be authorized; does not count for rate limits. */
   recognizes({ headers }: { readonly headers: IncomingHttpHeaders }): boolean {
     const secret = secretOf(headers.authorization);
     return this.#isOpen || (secret !== undefined && this.#tokens.find(secret) !== undefined);

@@ -79,7 +79,7 @@ export class Tokens {
     this.#timer?.cancel();
   }
 
-  /** No token exists: a server on the loopback address then admits every local user. */
+  /** No token exists: a server on the loopback address then lets every local user in. */
   get isEmpty(): boolean {
     return this.#known.size === 0;
   }

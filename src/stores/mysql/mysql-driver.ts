@@ -2,7 +2,7 @@ import { assert } from "../../base/assert.ts";
 import type { ColumnList } from "../sql/columns.ts";
 import { Connections, type Limits, loadClient } from "../sql/connections.ts";
 import type { Deadline } from "../sql/deadline.ts";
-import type { Outcome, Row, SessionUse, SqlDriver, Step, Value } from "../sql/sql-driver.ts";
+import type { Outcome, Row, SessionUse, SqlDriver, StatementCall, Value } from "../sql/sql-driver.ts";
 import type { StatementName } from "../sql/statements.ts";
 import type { MysqlAddress } from "./address.ts";
 import { Connection, type Driver, type Result } from "./connection.ts";
@@ -73,21 +73,21 @@ export class MysqlDriver implements SqlDriver {
     this.#connections.renew(["commits"]);
   }
 
-  async all(query: Step): Promise<readonly Row[]> {
+  async all(query: StatementCall): Promise<readonly Row[]> {
     const queries = literalsOf(query);
     if (queries.length === 0) return [];
     return (await this.send("other", queries)).flatMap(rowsIn);
   }
 
-  async snapshot(queries: readonly Step[]): Promise<readonly (readonly Row[])[]> {
+  async snapshot(queries: readonly StatementCall[]): Promise<readonly (readonly Row[])[]> {
     const selects = queries.map((query) => literalOf(query, bound));
     const results = await this.send("other", [...beginSnapshot, ...selects, "COMMIT"]);
     return queries.map((_, index) => rowsIn(results[beginSnapshot.length + index]));
   }
 
   /** A single statement is a transaction by itself. */
-  async transaction(use: SessionUse, steps: readonly Step[]): Promise<readonly Outcome[]> {
-    const literals = steps.map((step) => literalOf(step, whole));
+  async transaction(use: SessionUse, calls: readonly StatementCall[]): Promise<readonly Outcome[]> {
+    const literals = calls.map((call) => literalOf(call, whole));
     if (literals.length === 1) return (await this.send(use, literals)).map(outcomeOf);
     const results = await this.send(use, ["START TRANSACTION", ...literals, "COMMIT"]);
     return results.slice(1, -1).map(outcomeOf);
@@ -160,7 +160,7 @@ export class MysqlDriver implements SqlDriver {
 }
 
 /** A query with a list of integers is several, in the order of the integers, because long lists gain nothing. */
-function literalsOf(query: Step): Literal[] {
+function literalsOf(query: StatementCall): Literal[] {
   const at = query.values.findIndex((value) => isObject(value) && "integers" in value);
   const value = query.values[at];
   if (!isObject(value) || !("integers" in value)) return isEmptyList(query) ? [] : [literalOf(query, bound)];
@@ -173,7 +173,7 @@ function literalsOf(query: Step): Literal[] {
   return literals;
 }
 
-function isEmptyList({ values }: Step): boolean {
+function isEmptyList({ values }: StatementCall): boolean {
   return values.some((value) => isObject(value) && "texts" in value && value.texts.length === 0);
 }
 
@@ -182,7 +182,7 @@ function isObject(value: Value | undefined): value is Exclude<Value, string | nu
 }
 
 /** Numbers to write must be whole; bounds that rows are compared with may be any. */
-function literalOf({ name, values }: Step, number: (value: number) => Literal): Literal {
+function literalOf({ name, values }: StatementCall, number: (value: number) => Literal): Literal {
   const literals = values.map((value) => {
     if (value === null) return nothing;
     if (typeof value === "string") return text(value);

@@ -20,7 +20,7 @@ export const patienceS = 3600;
 /** Longer lists gain nothing: from a thousand keys on MariaDB materializes them, and both servers stop using the index. */
 export const rowsPerStatementMax = 500;
 
-interface Step {
+interface ScriptStatement {
   readonly statement: Statement;
   /** Rows, keys or conditions that replace `?1`. */
   readonly rows: readonly Literal[];
@@ -28,25 +28,25 @@ interface Step {
 
 /** Statements that write rows, in order. */
 export class Script {
-  readonly #steps: Step[] = [];
+  readonly #statements: ScriptStatement[] = [];
 
   /** Adds statements of up to `rowsPerStatementMax` rows; none for no rows. */
   add(statement: Statement, rows: readonly Literal[]): void {
     for (let from = 0; from < rows.length; from += rowsPerStatementMax) {
-      this.#steps.push({ statement, rows: rows.slice(from, from + rowsPerStatementMax) });
+      this.#statements.push({ statement, rows: rows.slice(from, from + rowsPerStatementMax) });
     }
   }
 
   get text(): string {
     let text = "";
-    for (const { statement, rows } of this.#steps) text += `${statement.with(list(rows))};`;
+    for (const { statement, rows } of this.#statements) text += `${statement.with(list(rows))};`;
     return text;
   }
 
   /** Splits the script into texts of limited size. `STORE_DATA` if a single row is larger. */
   textsOf(bytesMax: number): string[] {
     const packer = new Packer(bytesMax);
-    for (const { statement, rows } of this.#steps) packer.add(statement, rows);
+    for (const { statement, rows } of this.#statements) packer.add(statement, rows);
     return packer.texts();
   }
 }

@@ -1,6 +1,6 @@
 import { unreachable } from "../../base/assert.ts";
 import type { Column, ColumnList } from "../sql/columns.ts";
-import type { Outcome, Row, SessionUse, SqlDriver, Step, Value } from "../sql/sql-driver.ts";
+import type { Outcome, Row, SessionUse, SqlDriver, StatementCall, Value } from "../sql/sql-driver.ts";
 import type { StatementName } from "../sql/statements.ts";
 import { toDisk } from "../text.ts";
 import { bigints, booleans, texts } from "./array-parameter.ts";
@@ -65,26 +65,26 @@ export class PostgresDriver implements SqlDriver {
   }
 
   /** Runs the statements in one transaction and one round trip; returns the rows of each. */
-  async run(use: SessionUse, steps: readonly BoundStatement[]): Promise<readonly (readonly Row[])[]> {
+  async run(use: SessionUse, statements: readonly BoundStatement[]): Promise<readonly (readonly Row[])[]> {
     const deadline = this.#connections.deadlineOf(use);
-    return await this.#connections.use(use, deadline, (connection) => connection.run(steps, deadline.leftMs));
+    return await this.#connections.use(use, deadline, (connection) => connection.run(statements, deadline.leftMs));
   }
 
-  async all(query: Step): Promise<readonly Row[]> {
+  async all(query: StatementCall): Promise<readonly Row[]> {
     const [rows = []] = await this.run("other", [this.#bind(query)]);
     return rows;
   }
 
-  async snapshot(queries: readonly Step[]): Promise<readonly (readonly Row[])[]> {
-    const steps = queries.map((query) => this.#bind(query));
-    const [, ...rows] = await this.run("other", [beginSnapshot, ...steps, endSnapshot]);
+  async snapshot(queries: readonly StatementCall[]): Promise<readonly (readonly Row[])[]> {
+    const statements = queries.map((query) => this.#bind(query));
+    const [, ...rows] = await this.run("other", [beginSnapshot, ...statements, endSnapshot]);
     return rows.slice(0, queries.length);
   }
 
-  async transaction(use: SessionUse, steps: readonly Step[]): Promise<readonly Outcome[]> {
+  async transaction(use: SessionUse, calls: readonly StatementCall[]): Promise<readonly Outcome[]> {
     const results = await this.run(
       use,
-      steps.map((step) => this.#bind(step)),
+      calls.map((call) => this.#bind(call)),
     );
     return results.map((rows) => ({ rows, changes: rows.length }));
   }
@@ -98,7 +98,7 @@ export class PostgresDriver implements SqlDriver {
     await this.#connections.close();
   }
 
-  #bind({ name, values }: Step): BoundStatement {
+  #bind({ name, values }: StatementCall): BoundStatement {
     return bound(this.statements.get(name), ...values.map(encode));
   }
 }

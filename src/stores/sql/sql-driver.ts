@@ -12,7 +12,7 @@ export type Value =
   | { readonly texts: readonly string[] };
 
 /** A statement with its values, in the order of its parameters. */
-export interface Step {
+export interface StatementCall {
   readonly name: StatementName;
   readonly values: readonly Value[];
 }
@@ -31,11 +31,11 @@ export type SessionUse = "commits" | "heartbeats" | "other";
  * database's client, which the store translates.
  */
 export interface SqlDriver {
-  all(query: Step): Promise<readonly Row[]>;
+  all(query: StatementCall): Promise<readonly Row[]>;
   /** Runs queries in one read-only snapshot; returns the rows of each. */
-  snapshot(queries: readonly Step[]): Promise<readonly (readonly Row[])[]>;
-  /** Runs the steps in order in one transaction; each sees what others committed before it (READ COMMITTED). */
-  transaction(use: SessionUse, steps: readonly Step[]): Promise<readonly Outcome[]>;
+  snapshot(queries: readonly StatementCall[]): Promise<readonly (readonly Row[])[]>;
+  /** Runs the statements in order in one transaction; each sees what others committed before it (READ COMMITTED). */
+  transaction(use: SessionUse, calls: readonly StatementCall[]): Promise<readonly Outcome[]>;
   /** Writes the items with one statement, all or none. */
   write<Item>(name: StatementName, columns: ColumnList<Item>, items: readonly Item[]): Promise<void>;
   close(): Promise<void>;

@@ -60,7 +60,7 @@ import {
   textKey,
 } from "./columns.ts";
 import { inKeyOrder } from "./key-order.ts";
-import type { Outcome, Row, SessionUse, SqlDriver, Step, Value } from "./sql-driver.ts";
+import type { Outcome, Row, SessionUse, SqlDriver, StatementCall, Value } from "./sql-driver.ts";
 import type { StatementName } from "./statements.ts";
 
 /** Name of the number of shards among the settings. */
@@ -355,8 +355,8 @@ export abstract class SqlStore<Driver extends SqlDriver = SqlDriver> implements 
     return await this.translateErrors(async () => this.#map(await this.driver.all({ name, values }), toResult));
   }
 
-  async transaction(use: SessionUse, steps: readonly Step[]): Promise<readonly Outcome[]> {
-    return await this.translateErrors(() => this.driver.transaction(use, steps));
+  async transaction(use: SessionUse, calls: readonly StatementCall[]): Promise<readonly Outcome[]> {
+    return await this.translateErrors(() => this.driver.transaction(use, calls));
   }
 
   async translateErrors<Result>(call: () => Promise<Result>): Promise<Result> {
@@ -381,7 +381,7 @@ export abstract class SqlStore<Driver extends SqlDriver = SqlDriver> implements 
 
   /** A damaged row is an error of the database like any other. */
   #map<Result>(rows: readonly Row[] | undefined, toResult: (row: Columns) => Result): Result[] {
-    assert(rows !== undefined, "every step of a transaction has an outcome");
+    assert(rows !== undefined, "every statement of a transaction has an outcome");
     try {
       return rows.map((row) => toResult(new Columns(row)));
     } catch (error) {

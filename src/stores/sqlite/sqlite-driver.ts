@@ -1,6 +1,6 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import type { ColumnList } from "../sql/columns.ts";
-import type { Outcome, Row, SessionUse, SqlDriver, Step, Value } from "../sql/sql-driver.ts";
+import type { Outcome, Row, SessionUse, SqlDriver, StatementCall, Value } from "../sql/sql-driver.ts";
 import { type StatementName, Statements } from "../sql/statements.ts";
 import { toDisk } from "../text.ts";
 import { openFile, openInMemory, settlePath, sqlFiles } from "./database.ts";
@@ -65,16 +65,16 @@ export class SqliteDriver implements SqlDriver {
     this.#file?.identity.check();
   }
 
-  async all({ name, values }: Step): Promise<readonly Row[]> {
+  async all({ name, values }: StatementCall): Promise<readonly Row[]> {
     return this.#rows(name, values);
   }
 
-  async snapshot(queries: readonly Step[]): Promise<readonly (readonly Row[])[]> {
+  async snapshot(queries: readonly StatementCall[]): Promise<readonly (readonly Row[])[]> {
     return queries.map(({ name, values }) => this.#rows(name, values));
   }
 
-  async transaction(_: SessionUse, steps: readonly Step[]): Promise<readonly Outcome[]> {
-    return this.inTransaction(() => steps.map((step) => this.#run(step)));
+  async transaction(_: SessionUse, calls: readonly StatementCall[]): Promise<readonly Outcome[]> {
+    return this.inTransaction(() => calls.map((call) => this.#run(call)));
   }
 
   async write<Item>(name: StatementName, columns: ColumnList<Item>, items: readonly Item[]): Promise<void> {
@@ -115,7 +115,7 @@ export class SqliteDriver implements SqlDriver {
     return this.statements.get(name).all(...values.map(encode));
   }
 
-  #run({ name, values }: Step): Outcome {
+  #run({ name, values }: StatementCall): Outcome {
     const statement = this.statements.get(name);
     const bound = values.map(encode);
     if (statement.columns().length > 0) return { rows: statement.all(...bound), changes: 0 };

@@ -89,7 +89,7 @@ class Rerun {
       ...identityOfRun(id, this.#machine.state),
       workflow,
       logger: silentLogger,
-      host,
+      services,
       owner: { onStray: (_, error) => this.#say(messageOf(error)) },
     });
     this.#run.isReplaying = true;
@@ -154,7 +154,7 @@ class Rerun {
   }
 }
 
-const host = {
+const services = {
   whenDrained,
   failureFrom,
   versionOf: (): string => "any",

@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { EngineError } from "../../base/error.ts";
 import { memoryStore, TestClock } from "../../testing.ts";
-import { StoreWatch } from "./store-watch.ts";
+import { StoreHealth } from "./store-health.ts";
 
 test("13 a store that lets a sign of life wait, or refuses it, is away until one is answered", async () => {
   const clock = new TestClock();
   const store = memoryStore();
   let answer = Promise.withResolvers<{ members: []; shards: [] }>();
-  const watch = new StoreWatch(Object.assign(store, { beat: () => answer.promise }), clock);
+  const watch = new StoreHealth(Object.assign(store, { beat: () => answer.promise }), clock);
   assert.equal(watch.problem, undefined);
   const late = watch.storage.beat("m");
   await clock.advance(1900);

@@ -9,7 +9,7 @@ import { SeededRandom } from "../testing.ts";
 import { TestClock } from "../testing/test-clock.ts";
 import type { Call, Hint } from "./call.ts";
 import { decodeCall, decodeResult } from "./call-codec.ts";
-import { ForeignAttempts, noOtherHosts } from "./foreign-attempts.ts";
+import { HostedAttempts, noOtherHosts } from "./hosted-attempts.ts";
 
 const { workerBeatMs, workerLostMs } = defaultTimings;
 const leaseMs = ownPatience * workerLostMs;
@@ -28,7 +28,7 @@ class FakeDispatcher {
   readonly running = new Set<string>();
   readonly waiting = new Set<string>();
   readonly aborted: string[] = [];
-  readonly released: string[] = [];
+  readonly givenUp: string[] = [];
 
   isReachable(attemptId: string): boolean {
     return this.isRunning(attemptId);
@@ -53,10 +53,10 @@ class FakeDispatcher {
     }
   }
 
-  release(attemptIds: Iterable<string>): void {
+  giveUpExpired(attemptIds: Iterable<string>): void {
     for (const id of attemptIds) {
       this.running.delete(id);
-      this.released.push(id);
+      this.givenUp.push(id);
     }
   }
 }
@@ -65,12 +65,12 @@ class Rig {
   readonly dispatcher = new FakeDispatcher();
   readonly asked: Asked[] = [];
   readonly hints: { member: string; hint: Hint }[] = [];
-  readonly foreignAttempts: ForeignAttempts;
+  readonly hostedAttempts: HostedAttempts;
   /** Carries calls, unless the test answers them itself. */
   onCall: ((asked: Asked) => void) | undefined;
 
   constructor(clock: Clock, logger: Logger = silentLogger) {
-    this.foreignAttempts = new ForeignAttempts({
+    this.hostedAttempts = new HostedAttempts({
       clock,
       logger,
       timings: defaultTimings,
@@ -87,7 +87,7 @@ class Rig {
   /** They run, and their shard moves. */
   keep(shard: number, ...attemptIds: readonly string[]): void {
     for (const id of attemptIds) this.dispatcher.running.add(id);
-    this.foreignAttempts.add(shard, attemptIds);
+    this.hostedAttempts.add(shard, attemptIds);
   }
 
   /** The questions since the last look: the shard and what it was asked about. */
@@ -113,7 +113,7 @@ describe("attempts that are hosted for other owners", () => {
   beforeEach(() => {
     clock = new TestClock();
     rig = new Rig(clock);
-    rig.foreignAttempts.start();
+    rig.hostedAttempts.start();
   });
 
   function last(): Asked {
@@ -153,13 +153,13 @@ describe("attempts that are hosted for other owners", () => {
     assert.deepEqual(rig.questions(), ["3: me a c"]);
   });
 
-  test("are released when their lease expires, to the moment", async () => {
+  test("are given up when their lease expires, to the moment", async () => {
     await clock.advance(3333);
     rig.keep(3, "a");
     await clock.advance(leaseMs - 1);
-    assert.deepEqual(rig.dispatcher.released, []);
+    assert.deepEqual(rig.dispatcher.givenUp, []);
     await clock.advance(1);
-    assert.deepEqual([rig.dispatcher.released, rig.dispatcher.aborted], [["a"], []]);
+    assert.deepEqual([rig.dispatcher.givenUp, rig.dispatcher.aborted], [["a"], []]);
     rig.questions();
     await clock.advance(workerLostMs);
     assert.deepEqual(rig.questions(), []);
@@ -172,9 +172,9 @@ describe("attempts that are hosted for other owners", () => {
     await clock.advance(workerBeatMs - 1);
     question.answer([]);
     await clock.advance(leaseMs - workerBeatMs);
-    assert.deepEqual(rig.dispatcher.released, []);
+    assert.deepEqual(rig.dispatcher.givenUp, []);
     await clock.advance(1);
-    assert.deepEqual(rig.dispatcher.released, ["a"]);
+    assert.deepEqual(rig.dispatcher.givenUp, ["a"]);
   });
 
   test("a question that fails is no answer", async () => {
@@ -184,9 +184,9 @@ describe("attempts that are hosted for other owners", () => {
       fail(new EngineError("CALL_UNANSWERED", "nobody is there"));
     };
     await clock.advance(leaseMs - 1);
-    assert.deepEqual(rig.dispatcher.released, []);
+    assert.deepEqual(rig.dispatcher.givenUp, []);
     await clock.advance(1);
-    assert.deepEqual(rig.dispatcher.released, ["a"]);
+    assert.deepEqual(rig.dispatcher.givenUp, ["a"]);
   });
 
   test("that are not here any more are not said to be: their worker has taken them along", async () => {
@@ -201,11 +201,11 @@ describe("attempts that are hosted for other owners", () => {
   test("are this member's own again when their shard comes back", async () => {
     rig.keep(3, "a");
     await clock.advance(workerBeatMs);
-    rig.foreignAttempts.reclaim("a");
+    rig.hostedAttempts.reclaim("a");
     last().answer(["a"]);
     await clock.advance(workerLostMs);
     assert.deepEqual(rig.dispatcher.aborted, [], "the last owner's word is nothing any more");
-    rig.foreignAttempts.drop(["a"]);
+    rig.hostedAttempts.drop(["a"]);
     assert.deepEqual(rig.dispatcher.aborted, [], "nor is a hint that comes late");
   });
 
@@ -213,7 +213,7 @@ describe("attempts that are hosted for other owners", () => {
     rig.keep(3, "a");
     await clock.advance(workerBeatMs);
     const question = last();
-    rig.foreignAttempts.clear();
+    rig.hostedAttempts.clear();
     rig.keep(4, "a");
     question.answer(["a"]);
     await clock.settle();
@@ -227,7 +227,7 @@ describe("attempts that are hosted for other owners", () => {
     rig.keep(3, "a");
     await clock.advance(workerBeatMs);
     rig.questions();
-    rig.foreignAttempts.stop();
+    rig.hostedAttempts.stop();
     assert.equal(clock.timerCount, 0);
     await clock.advance(workerLostMs);
     assert.deepEqual([rig.questions(), rig.dispatcher.aborted], [[], []]);
@@ -235,8 +235,8 @@ describe("attempts that are hosted for other owners", () => {
 
   test("are stopped by whoever holds them: this member, or another by a hint", () => {
     rig.keep(3, "a", "b");
-    rig.foreignAttempts.abort("me", ["a"]);
-    rig.foreignAttempts.abort("you", ["c", "d"]);
+    rig.hostedAttempts.abort("me", ["a"]);
+    rig.hostedAttempts.abort("you", ["c", "d"]);
     assert.deepEqual(rig.dispatcher.aborted, ["a"]);
     assert.deepEqual(rig.hints, [{ member: "you", hint: { type: "AbortAttempts", attemptIds: ["c", "d"] } }]);
   });
@@ -261,13 +261,13 @@ describe("the end of an attempt that was hosted for another owner", () => {
     warnings = [];
     heard = 0;
     rig = new Rig(clock, { ...silentLogger, warn: (_, message) => void warnings.push(message) });
-    rig.foreignAttempts.start();
+    rig.hostedAttempts.start();
     rig.keep(3, "a");
   });
 
   function report(): Asked {
     rig.dispatcher.running.delete("a");
-    rig.foreignAttempts.report(run, input, () => void heard++);
+    rig.hostedAttempts.report(run, input, () => void heard++);
     const asked = rig.asked.at(-1);
     assert.ok(asked);
     return asked;
@@ -277,12 +277,12 @@ describe("the end of an attempt that was hosted for another owner", () => {
     const { shard, call, timeoutMs, answer } = report();
     assert.deepEqual([shard, timeoutMs], [3, Infinity]);
     assert.deepEqual(call, { type: "ReportAttempt", host: "me", attemptId: "a", id: "i3", input });
-    assert.deepEqual([rig.foreignAttempts.isReporting("a"), heard], [true, 0]);
+    assert.deepEqual([rig.hostedAttempts.isReporting("a"), heard], [true, 0]);
     await clock.advance(workerBeatMs);
     assert.equal(heard, 0);
     answer();
     await clock.settle();
-    assert.deepEqual([rig.foreignAttempts.isReporting("a"), heard], [false, 1]);
+    assert.deepEqual([rig.hostedAttempts.isReporting("a"), heard], [false, 1]);
   });
 
   test("until it is heard, its owner hears that it is held here, so that nobody runs it again", async () => {
@@ -298,33 +298,33 @@ describe("the end of an attempt that was hosted for another owner", () => {
   test("is done with when its instance is not there any more", async () => {
     report().fail(new EngineError("INSTANCE_UNKNOWN", "no such instance"));
     await clock.settle();
-    assert.deepEqual([rig.foreignAttempts.isReporting("a"), heard, warnings.length], [false, 1, 0]);
+    assert.deepEqual([rig.hostedAttempts.isReporting("a"), heard, warnings.length], [false, 1, 0]);
   });
 
   test("is said again to an owner that cannot tell yet whether it wants it, as long as this member lives", async () => {
     report().fail(new EngineError("CALL_UNANSWERED", "who is that"));
     await clock.settle();
-    assert.deepEqual([rig.foreignAttempts.isReporting("a"), heard], [true, 0]);
+    assert.deepEqual([rig.hostedAttempts.isReporting("a"), heard], [true, 0]);
     await clock.advance(defaultTimings.beatMs);
     assert.equal(rig.asked.length, 2);
     rig.asked[1]?.fail(new EngineError("STORE_UNAVAILABLE", "away"));
     await clock.settle();
-    rig.foreignAttempts.clear();
+    rig.hostedAttempts.clear();
     await clock.advance(workerLostMs);
     assert.deepEqual([rig.asked.length, heard], [2, 0]);
   });
 
   test("is not reported if only its worker is lost here: another member may have that by now", () => {
     const lost: Input = { ...input, outcome: { kind: "lost" } };
-    rig.foreignAttempts.report(run, { ...lost, worker: "me/gpu" }, () => void heard++);
+    rig.hostedAttempts.report(run, { ...lost, worker: "me/gpu" }, () => void heard++);
     assert.deepEqual([rig.asked.length, heard], [0, 0]);
-    rig.foreignAttempts.report(run, { ...lost, worker: "me" }, () => void heard++);
+    rig.hostedAttempts.report(run, { ...lost, worker: "me" }, () => void heard++);
     assert.equal(rig.asked.length, 1, "what this member ran itself is lost for certain");
   });
 
   test("is awaited at a stop until it is delivered, for the grace period at most", async () => {
     let isOver = false;
-    const wait = (): void => void rig.foreignAttempts.whenReported(500).then(() => (isOver = true));
+    const wait = (): void => void rig.hostedAttempts.whenReported(500).then(() => (isOver = true));
     const { answer } = report();
     wait();
     await clock.advance(499);
@@ -342,14 +342,14 @@ describe("the end of an attempt that was hosted for another owner", () => {
   });
 
   test("is not awaited at a stop if there is none", async () => {
-    await rig.foreignAttempts.whenReported(500);
-    rig.foreignAttempts.stop();
+    await rig.hostedAttempts.whenReported(500);
+    rig.hostedAttempts.stop();
     assert.equal(clock.timerCount, 0);
   });
 
   test("that nobody could be told of is not done with when this member stops", async () => {
     const { fail } = report();
-    rig.foreignAttempts.stop();
+    rig.hostedAttempts.stop();
     fail(new EngineError("ENGINE_STATE", "the engine was stopped"));
     await clock.settle();
     assert.deepEqual([heard, clock.timerCount], [0, 0]);
@@ -358,12 +358,12 @@ describe("the end of an attempt that was hosted for another owner", () => {
   test("that its owner refuses is done with too, and is in the log", async () => {
     report().fail(new EngineError("INSTANCE_QUARANTINED", "out of service"));
     await clock.settle();
-    assert.deepEqual([rig.foreignAttempts.isReporting("a"), heard, warnings.length], [false, 1, 1]);
+    assert.deepEqual([rig.hostedAttempts.isReporting("a"), heard, warnings.length], [false, 1, 1]);
   });
 
   test("of a member that is gone by the time of the answer changes nothing for the one it is now", async () => {
     const { answer } = report();
-    rig.foreignAttempts.clear();
+    rig.hostedAttempts.clear();
     rig.keep(4, "a");
     rig.questions();
     answer();
@@ -410,13 +410,13 @@ describe("a host and an owner who do not hear each other", () => {
         }
       };
       await clock.advance(Math.floor(random.next() * workerBeatMs));
-      rig.foreignAttempts.start();
+      rig.hostedAttempts.start();
       await clock.advance(Math.floor(random.next() * workerBeatMs));
       rig.keep(3, "a");
       heardAt = fast.monotonic();
       while (fast.monotonic() - heardAt < workerLostMs) await clock.advance(100);
-      assert.deepEqual(rig.dispatcher.released, ["a"], "an attempt that is declared lost runs nowhere");
-      rig.foreignAttempts.stop();
+      assert.deepEqual(rig.dispatcher.givenUp, ["a"], "an attempt that is declared lost runs nowhere");
+      rig.hostedAttempts.stop();
     });
   }
 });

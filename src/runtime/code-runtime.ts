@@ -1,7 +1,7 @@
 import type { CodeWorkflow } from "../authoring/code-workflow.ts";
-import type { RunHost } from "../code/code-run.ts";
+import type { RunServices } from "../code/code-run.ts";
 
 /** The process of instances of code: it has the code, and runs it. */
-export interface CodeHost extends RunHost {
+export interface CodeRuntime extends RunServices {
   find(workflow: string, version: string): CodeWorkflow | undefined;
 }

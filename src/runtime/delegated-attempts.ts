@@ -1,7 +1,7 @@
 import { assert } from "../base/assert.ts";
 import type { Clock } from "../base/clock.ts";
 import { EngineError } from "../base/error.ts";
-import type { TaskOwner } from "../dispatch/task-run.ts";
+import type { AttemptListener } from "../dispatch/task-run.ts";
 import type { Input } from "./input.ts";
 import type { ShardClaim } from "../stores/store.ts";
 import type { InstanceTaskRun } from "./instance-task-run.ts";
@@ -52,7 +52,7 @@ export interface AttemptHosts {
   /** Makes a host stop attempts that are not wanted any more. */
   abort(host: string, attemptIds: readonly string[]): void;
   /** Reports the end of an attempt to the new owner of its shard, until it is delivered. */
-  report(run: HostedRun, input: Input, onDelivered: () => void): void;
+  report(run: ReportedRun, input: Input, onDelivered: () => void): void;
   /** Hosts these attempts while their shard moves to another owner. */
   add(shard: number, attemptIds: readonly string[]): void;
   /** Hosts the attempt no longer, because its shard is owned here again. */
@@ -60,7 +60,7 @@ export interface AttemptHosts {
   readonly lostMs: number;
 }
 
-export interface HostedRun {
+export interface ReportedRun {
   readonly attemptId: string;
   readonly instanceId: string;
 }
@@ -69,16 +69,16 @@ export interface HostedRun {
  * Attempts of this shard that another member hosts: it granted them when it owned the shard, or their worker connected to
  * it. They keep running there, and their host renews their leases here.
  *
- * - T1 An attempt is remote, or with this member's dispatcher, or lost; never two of these. A report of one that is not
- *   remote is dropped.
+ * - T1 An attempt is delegated, or with this member's dispatcher, or lost; never two of these. A report of one that is
+ *   not delegated is dropped.
  * - T2 The lease of the host expires before the owner declares the attempt lost (`ownPatience`), so a lost attempt runs
  *   nowhere.
  */
-export class RemoteAttempts {
+export class DelegatedAttempts {
   readonly #clock: Clock;
   readonly #hosts: AttemptHosts;
   readonly #claim: ShardClaim;
-  readonly #attempts = new Map<string, RemoteAttempt>();
+  readonly #attempts = new Map<string, DelegatedAttempt>();
   #sweptAt: number;
 
   constructor(clock: Clock, hosts: AttemptHosts, claim: ShardClaim) {
@@ -98,7 +98,7 @@ export class RemoteAttempts {
   /** Classifies an attempt, and removes it unless it is `elsewhere`. */
   classify(attemptId: string): "elsewhere" | "stopped" | "lost" {
     const attempt = this.#attempts.get(attemptId);
-    assert(attempt !== undefined, "an attempt that is classified is remote");
+    assert(attempt !== undefined, "an attempt that is classified is delegated");
     const { worker } = attempt;
     const host = hostOf(worker);
     attempt.hasHost ||= this.#hosts.isLiving(host);
@@ -112,7 +112,7 @@ export class RemoteAttempts {
     return wasStopped || this.#hosts.hasLeft(host) ? "stopped" : "lost";
   }
 
-  #isElsewhere({ run, worker, addedAt, renewedAt }: RemoteAttempt): boolean {
+  #isElsewhere({ run, worker, addedAt, renewedAt }: DelegatedAttempt): boolean {
     const hosts = this.#hosts;
     if (this.#clock.monotonic() - renewedAt >= hosts.lostMs) return false;
     // A remote worker outlives the member it was connected to, and reconnects to another.
@@ -138,7 +138,7 @@ export class RemoteAttempts {
   }
 
   /** True if it may be hosted there: only a remote worker of the same principal moves it to another living member. */
-  #mayHost({ worker, hosts }: RemoteAttempt, host: string, other: string | undefined): boolean {
+  #mayHost({ worker, hosts }: DelegatedAttempt, host: string, other: string | undefined): boolean {
     if (other !== undefined && principalOf(`${host}/${other}`) !== principalOf(worker)) return false;
     if (hosts.has(host)) return true;
     if (!isRemote(worker)) return false;
@@ -150,7 +150,7 @@ export class RemoteAttempts {
     );
   }
 
-  /** Moves an attempt back to this member's dispatcher, on the worker of that address. Undefined if it is not remote. */
+  /** Moves an attempt back to this member's dispatcher, on the worker of that address. Undefined if it is not delegated. */
   reclaim(attemptId: string, worker: string): InstanceTaskRun | undefined {
     const attempt = this.#attempts.get(attemptId);
     if (attempt === undefined || principalOf(attempt.worker) !== principalOf(worker)) return undefined;
@@ -159,7 +159,7 @@ export class RemoteAttempts {
   }
 
   /**
-   * Removes an attempt whose end its host reports. False if it is not remote, or cannot be hosted there; `CALL_UNANSWERED`
+   * Removes an attempt whose end its host reports. False if it is not delegated, or cannot be hosted there; `CALL_UNANSWERED`
    * if that is not known yet.
    */
   delete(attemptId: string, host: string, worker?: string): boolean {
@@ -179,8 +179,10 @@ export class RemoteAttempts {
   }
 
   /** Aborts the attempts of an instance that is quarantined. */
-  forget(owner: TaskOwner): void {
-    this.abort([...this.#attempts.values()].filter(({ run }) => run.owner === owner).map(({ run }) => run.attemptId));
+  forget(listener: AttemptListener): void {
+    this.abort(
+      [...this.#attempts.values()].filter(({ run }) => run.listener === listener).map(({ run }) => run.attemptId),
+    );
   }
 
   /**
@@ -202,13 +204,13 @@ export class RemoteAttempts {
     for (const [id, { run }] of this.#attempts) {
       const place = this.classify(id);
       // A failing instance starts nothing new, so a withdrawn attempt would never end.
-      if (place === "stopped" && !run.actor.machine.state.failing) run.actor.withdrawn(run);
+      if (place === "stopped" && !run.actor.machine.state.failing) run.actor.onWithdrawn(run);
       else if (place !== "elsewhere") run.actor.onLost(run);
     }
   }
 }
 
-interface RemoteAttempt {
+interface DelegatedAttempt {
   readonly run: InstanceTaskRun;
   readonly worker: string;
   /**

@@ -15,7 +15,7 @@ interface EventOptions extends ClientOptions {
 }
 
 /** Commands that act on one instance. */
-export function orderCommands(): Command[] {
+export function instanceActionCommands(): Command[] {
   return [
     simple("pause", "Pause an instance: start no new tasks, let running ones finish.", ({ client }, params) =>
       client.call("pauseInstance", { params }),

@@ -4,7 +4,7 @@ import { silentLogger } from "../base/logger.ts";
 import type { Event } from "../kernel/event.ts";
 import type { ShardClaim } from "../stores/store.ts";
 import { TestClock } from "../testing/test-clock.ts";
-import { RemoteAttempts, hostOf, type AttemptHosts, workerOf } from "./remote-attempts.ts";
+import { DelegatedAttempts, hostOf, type AttemptHosts, workerOf } from "./delegated-attempts.ts";
 import type { InstanceTaskRun } from "./instance-task-run.ts";
 import { Lane } from "./lane.ts";
 import { RigShard, RigStore } from "./shard.rig.ts";
@@ -49,7 +49,7 @@ describe("an attempt that another member holds", () => {
   let lane: Lane;
   let shard: RigShard;
   let hosts: FakeHolders;
-  let attached: RemoteAttempts;
+  let attached: DelegatedAttempts;
 
   beforeEach(async () => {
     clock = new TestClock();
@@ -61,15 +61,15 @@ describe("an attempt that another member holds", () => {
     attached = attachedOf({ clean: false, previousOwner: "before" });
   });
 
-  function attachedOf(claim: Pick<ShardClaim, "clean" | "previousOwner">): RemoteAttempts {
-    return new RemoteAttempts(clock, hosts, { epoch: 2, batch: 1, lastKey: 0, ...claim });
+  function attachedOf(claim: Pick<ShardClaim, "clean" | "previousOwner">): DelegatedAttempts {
+    return new DelegatedAttempts(clock, hosts, { epoch: 2, batch: 1, lastKey: 0, ...claim });
   }
 
   /** An attempt whose start, on that worker, is on record. */
   async function running(id: string, worker: string): Promise<InstanceTaskRun> {
     const actor = await shard.startNew(id);
     const run = shard.run(actor);
-    actor.started(run, { worker, startedAt: clock.now() });
+    actor.onStarted(run, { worker, startedAt: clock.now() });
     await lane.flush(shard);
     attached.add(run, worker);
     return run;

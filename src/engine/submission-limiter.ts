@@ -4,16 +4,16 @@ import type { Clock } from "../base/clock.ts";
 export const submissionsMax = 1000;
 
 /**
- * Back-pressure for submissions. Those above the limit wait in order, and the event loop turns before the next are
- * admitted, so that a caller that submits without awaiting does not starve anything else.
+ * Back-pressure for submissions. Those above the limit wait in order, and the next start in a later tick of the event
+ * loop, so that a caller that submits without awaiting does not starve anything else.
  */
-export class Admission {
+export class SubmissionLimiter {
   readonly #clock: Clock;
   #underWay = 0;
   #waiting: (() => void)[] = [];
   /** Index of the first that waits: removing it from the front of a long list would copy the list. */
   #next = 0;
-  #isLettingIn = false;
+  #isStartPlanned = false;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -26,20 +26,20 @@ export class Admission {
       return await work();
     } finally {
       this.#underWay--;
-      this.#letInSoon();
+      this.#startWaitingSoon();
     }
   }
 
-  #letInSoon(): void {
-    if (this.#isLettingIn || this.#next === this.#waiting.length) return;
-    this.#isLettingIn = true;
+  #startWaitingSoon(): void {
+    if (this.#isStartPlanned || this.#next === this.#waiting.length) return;
+    this.#isStartPlanned = true;
     this.#clock.soon(() => {
-      this.#isLettingIn = false;
-      this.#letIn();
+      this.#isStartPlanned = false;
+      this.#startWaiting();
     });
   }
 
-  #letIn(): void {
+  #startWaiting(): void {
     while (this.#underWay < submissionsMax && this.#next < this.#waiting.length) {
       this.#underWay++;
       this.#waiting[this.#next++]?.();

@@ -9,7 +9,7 @@ const patienceMs = 2000;
  * Availability of the store. Members send it a heartbeat every few seconds, on a connection that no query holds up, so
  * its outcome shows it without another query. An embedded store gets none: it is never away.
  */
-export class StoreWatch {
+export class StoreHealth {
   /** The store for the engine. */
   readonly storage: Store;
   readonly #clock: Clock;

@@ -4,31 +4,31 @@ import type { Guard } from "../security/guard.ts";
 import { checkOrigin, type OriginCheckParts } from "../security/origin-check.ts";
 import { HttpError } from "../request/http-error.ts";
 
-export interface AdmissionParts {
-  readonly guard: Pick<Guard, "admit" | "admitSecret">;
+export interface AuthorizationParts {
+  readonly guard: Pick<Guard, "authorize" | "authorizeSecret">;
   readonly origins: OriginCheckParts;
 }
 
 /** Prefix of the token in the subprotocols that a browser offers. */
 const tokenProtocol = "heddle.bearer.";
 
-/** Admits a subscriber. `UNAUTHORIZED`, `FORBIDDEN`, `RATE_LIMITED`. */
-export function admitWatcher(request: FastifyRequest, { guard }: AdmissionParts): Caller {
+/** Authorizes a subscriber. `UNAUTHORIZED`, `FORBIDDEN`, `RATE_LIMITED`. */
+export function authorizeSubscriber(request: FastifyRequest, { guard }: AuthorizationParts): Caller {
   const token = givenToken(request);
-  if (token === undefined) return guard.admit(request, "viewer");
-  return guard.admitSecret(token, request.ip, "viewer");
+  if (token === undefined) return guard.authorize(request, "viewer");
+  return guard.authorizeSecret(token, request.ip, "viewer");
 }
 
-/** Admits a socket. Browsers let any page open a socket to anywhere without a preflight, so its origin is checked as for a change. */
-export function admitSocket(request: FastifyRequest, parts: AdmissionParts): Caller {
+/** Authorizes a socket. Browsers let any page open a socket to anywhere without a preflight, so its origin is checked as for a change. */
+export function authorizeSocket(request: FastifyRequest, parts: AuthorizationParts): Caller {
   checkOrigin({ method: "POST", headers: request.headers }, parts.origins);
-  return admitWatcher(request, parts);
+  return authorizeSubscriber(request, parts);
 }
 
 /** Re-checks the token of an open connection. */
-export function mayStay(request: FastifyRequest, parts: AdmissionParts): boolean {
+export function mayStay(request: FastifyRequest, parts: AuthorizationParts): boolean {
   try {
-    admitWatcher(request, parts);
+    authorizeSubscriber(request, parts);
     return true;
   } catch (error) {
     return error instanceof HttpError && error.code === "RATE_LIMITED";

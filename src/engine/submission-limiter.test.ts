@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { Admission, submissionsMax } from "./admission.ts";
+import { SubmissionLimiter, submissionsMax } from "./submission-limiter.ts";
 import { systemClock } from "./system-clock.ts";
 
-describe("admission of submissions", () => {
+describe("back-pressure for submissions", () => {
   test("lets in so many at once, the others in order, and turns the event loop in between", async () => {
-    const admission = new Admission(systemClock);
+    const limiter = new SubmissionLimiter(systemClock);
     const total = 5 * submissionsMax;
     let underWay = 0;
     let turns = 0;
@@ -14,7 +14,7 @@ describe("admission of submissions", () => {
     const loop = (): void => void setImmediate(() => begun.length < total && (turns++, loop()));
     loop();
     const all = Array.from({ length: total }, (_, number) =>
-      admission.run(async () => {
+      limiter.run(async () => {
         begun.push(number);
         assert.ok(++underWay <= submissionsMax);
         await Promise.resolve();
@@ -29,9 +29,9 @@ describe("admission of submissions", () => {
   });
 
   test("goes on after one that fails", async () => {
-    const admission = new Admission(systemClock);
+    const limiter = new SubmissionLimiter(systemClock);
     const all = Array.from({ length: 2 * submissionsMax }, (_, number) =>
-      admission.run(() => (number % 2 === 0 ? Promise.reject(new Error("no")) : Promise.resolve(number))),
+      limiter.run(() => (number % 2 === 0 ? Promise.reject(new Error("no")) : Promise.resolve(number))),
     );
     const settled = await Promise.allSettled(all);
     assert.equal(settled.filter(({ status }) => status === "fulfilled").length, submissionsMax);

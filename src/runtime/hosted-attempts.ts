@@ -5,16 +5,16 @@ import { type ClusterTimings, ownPatience } from "../cluster/timings.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { WorkerConnection } from "../dispatch/worker.ts";
 import type { Input } from "./input.ts";
-import { type HostedRun, type AttemptHosts, isRemote } from "./remote-attempts.ts";
+import { type ReportedRun, type AttemptHosts, isRemote } from "./delegated-attempts.ts";
 import type { CallOf, CallType, Hint, ResultOf } from "./call.ts";
 
-export interface ForeignAttemptsParts {
+export interface HostedAttemptsParts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly timings: ClusterTimings;
   readonly dispatcher: Pick<
     Dispatcher,
-    "abort" | "connectionOf" | "release" | "isReachable" | "isRunning" | "waitingFor"
+    "abort" | "connectionOf" | "giveUpExpired" | "isReachable" | "isRunning" | "waitingFor"
   >;
   readonly member: () => string;
   readonly members: Pick<AttemptHosts, "isLiving" | "hasLeft" | "hasSeen">;
@@ -28,21 +28,21 @@ export interface ForeignAttemptsParts {
  * worker connected to this member. This member renews the leases of these attempts regularly, and reports their ends
  * until the owner has made them durable.
  *
- * - O1 An attempt is released when its lease expires, a little before an owner that receives no renewals declares the
+ * - O1 An attempt is given up when its lease expires, a little before an owner that receives no renewals declares the
  *   attempt lost; an attempt that runs in this process is stopped. The lease counts from before the renewal was
  *   requested.
  */
-export class ForeignAttempts implements AttemptHosts {
+export class HostedAttempts implements AttemptHosts {
   readonly lostMs: number;
-  readonly #parts: ForeignAttemptsParts;
-  readonly #attempts = new Map<string, ForeignAttempt>();
+  readonly #parts: HostedAttemptsParts;
+  readonly #attempts = new Map<string, HostedAttempt>();
   /** One for each report that is not delivered yet. */
   readonly #reports = new Set<Promise<void>>();
   #timer: Timer | undefined;
   #expiryTimer: Timer | undefined;
   #incarnation = 0;
 
-  constructor(parts: ForeignAttemptsParts) {
+  constructor(parts: HostedAttemptsParts) {
     this.#parts = parts;
     this.lostMs = parts.timings.workerLostMs;
   }
@@ -90,7 +90,7 @@ export class ForeignAttempts implements AttemptHosts {
     for (const id of attemptIds) this.#attempts.set(id, { shard, renewedAt, isReporting: false });
   }
 
-  /** The age of the last lease renewal of a foreign attempt; 0 for this member's own attempts. */
+  /** The age of the last lease renewal of a hosted attempt; 0 for this member's own attempts. */
   renewalAgeMs(attemptId: string): number {
     const attempt = this.#attempts.get(attemptId);
     return attempt === undefined ? 0 : this.#parts.clock.monotonic() - attempt.renewedAt;
@@ -123,7 +123,7 @@ export class ForeignAttempts implements AttemptHosts {
 
   readonly isReporting = (attemptId: string): boolean => this.#attempts.get(attemptId)?.isReporting === true;
 
-  report(run: HostedRun, input: Input, onDelivered: () => void): void {
+  report(run: ReportedRun, input: Input, onDelivered: () => void): void {
     // A worker that is lost here may be connected to another member. If it is not, its owner will declare the attempt lost.
     if (isLostWorker(input)) return;
     const shard = this.#parts.shardOf(run.instanceId);
@@ -168,11 +168,11 @@ export class ForeignAttempts implements AttemptHosts {
 
   /** Aborts unwanted attempts. Ignores those that are this member's own again, in case the message is late. */
   drop(attemptIds: readonly string[]): void {
-    const foreign = attemptIds.filter((id) => this.#attempts.delete(id));
-    this.#parts.dispatcher.abort(foreign);
+    const hosted = attemptIds.filter((id) => this.#attempts.delete(id));
+    this.#parts.dispatcher.abort(hosted);
   }
 
-  /** Requests renewals from all owners, and releases attempts whose lease has expired. */
+  /** Requests renewals from all owners, and gives up attempts whose lease has expired. */
   renewAll(): void {
     this.#forgetVanished();
     this.#stopExpired();
@@ -196,7 +196,7 @@ export class ForeignAttempts implements AttemptHosts {
     }
   }
 
-  /** Releases expired attempts, with a timer for the next expiry: an owner may declare them lost between two renewals. */
+  /** Gives up expired attempts, with a timer for the next expiry: an owner may declare them lost between two renewals. */
   #stopExpired(): void {
     const { clock, timings } = this.#parts;
     const leaseMs = ownPatience * timings.workerLostMs;
@@ -209,7 +209,7 @@ export class ForeignAttempts implements AttemptHosts {
     }
     // Their owner may still want them: a remote worker announces them again, even if it has a result by now.
     for (const id of expired) this.#attempts.delete(id);
-    this.#parts.dispatcher.release(expired);
+    this.#parts.dispatcher.giveUpExpired(expired);
     this.#expiryTimer?.cancel();
     if (oldest === Infinity) return;
     this.#expiryTimer = clock.after(Math.ceil(oldest + leaseMs - now), () => this.#stopExpired());
@@ -237,7 +237,7 @@ export class ForeignAttempts implements AttemptHosts {
   }
 }
 
-interface ForeignAttempt {
+interface HostedAttempt {
   readonly shard: number;
   /** Monotonic time at which the last granted renewal was requested. */
   renewedAt: number;
@@ -249,7 +249,7 @@ function isLostWorker(input: Input): boolean {
   return input.type === "AttemptEnded" && input.outcome.kind === "lost" && isRemote(input.worker ?? "");
 }
 
-function isRenewedHere(dispatcher: ForeignAttemptsParts["dispatcher"], attemptId: string): boolean {
+function isRenewedHere(dispatcher: HostedAttemptsParts["dispatcher"], attemptId: string): boolean {
   return dispatcher.isReachable(attemptId) || dispatcher.waitingFor(attemptId) !== undefined;
 }
 
