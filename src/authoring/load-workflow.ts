@@ -3,6 +3,7 @@ import { EngineError } from "../base/error.ts";
 import { checkSpec } from "../kernel/dag/check.ts";
 import type { DagSpec, EdgeSpec } from "../kernel/dag/dag-spec.ts";
 import type { NodeId, NodeSpec, NodeType } from "../kernel/node-spec.ts";
+import { nodeTypes } from "../kernel/task-definition.ts";
 import { taskNames } from "../kernel/dag/task-names.ts";
 import { copyAsJson } from "../base/json-text.ts";
 import { preview } from "../base/preview.ts";
@@ -63,11 +64,11 @@ function settleSpelling(spec: { nodes?: unknown }): void {
 }
 
 const nodeTypeWords: ReadonlyMap<unknown, NodeType> = new Map<unknown, NodeType>([
-  ["JOB", 1],
-  ["TASK", 1],
-  ["DECISION", 2],
-  ["CONTROL", 2],
-  ["NESTED_WORKFLOW", 3],
+  ["JOB", nodeTypes.job],
+  ["TASK", nodeTypes.job],
+  ["DECISION", nodeTypes.decision],
+  ["CONTROL", nodeTypes.decision],
+  ["NESTED_WORKFLOW", nodeTypes.nested],
 ]);
 
 function loadTasks(nodes: readonly NodeSpec[], edges: readonly EdgeSpec[], loading: Required<Loading>): NumberedTask[] {
@@ -100,7 +101,7 @@ type NodeParts = Omit<NodeSpec, "nodeId">;
 /** Leaves a field of that name alone if it means something else. */
 function separateNested(given: NodeParts): { node: NodeParts; workflow?: object } {
   const { workflow, ...node } = given;
-  const isNested = given.nodeType === 3 && typeof workflow === "object" && workflow !== null;
+  const isNested = given.nodeType === nodeTypes.nested && typeof workflow === "object" && workflow !== null;
   return isNested ? { node, workflow } : { node: given };
 }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import type { NodeType } from "../kernel/node-spec.ts";
 import type { RetryPolicy } from "../kernel/retry.ts";
+import { nodeTypes, type TaskKind } from "../kernel/task-definition.ts";
 import { type CodeWorkflow, isCodeWorkflow } from "./code-workflow.ts";
 import type { Job, ParamsArgument } from "./job.ts";
 import { SettingCheck } from "./setting-check.ts";
@@ -137,15 +137,15 @@ export class TaskBuilder<Params = unknown> {
 
   #workFields(): TaskNode {
     const { job, decision, nested } = this.#work;
-    const named = (nodeType: NodeType): TaskNode => ({ nodeType, nodeName: this.#name });
-    if (decision !== undefined) return { ...named(2), nodeParams: decision };
+    const named = (kind: TaskKind): TaskNode => ({ nodeType: nodeTypes[kind], nodeName: this.#name });
+    if (decision !== undefined) return { ...named("decision"), nodeParams: decision };
     if (nested !== undefined) {
       const version = isCodeWorkflow(nested) ? { workflowVersion: nested.version } : {};
-      return { ...named(3), workflowName: typeof nested === "string" ? nested : nested.name, ...version };
+      return { ...named("nested"), workflowName: typeof nested === "string" ? nested : nested.name, ...version };
     }
 
     const text = paramsText({ taskName: this.#name, job: job?.job, params: job?.params });
-    const node: TaskNode = { ...named(1), jobName: job?.name ?? "" };
+    const node: TaskNode = { ...named("job"), jobName: job?.name ?? "" };
     return text === undefined ? node : { ...node, nodeParams: text };
   }
 

@@ -14,6 +14,7 @@ import { preview } from "../base/preview.ts";
 import { durationMsMax, momentAfter } from "../base/time-limits.ts";
 import type { Failure } from "../kernel/failure.ts";
 import type { NodeSpec } from "../kernel/node-spec.ts";
+import { nodeTypes } from "../kernel/task-definition.ts";
 import type { CodeRun } from "./code-run.ts";
 import { allOf, ContextPromise, handled, raceOf } from "./context-promise.ts";
 import { EventWait } from "./event-wait.ts";
@@ -184,7 +185,7 @@ export class RunContext implements WorkflowContext {
     if (version === undefined) throw this.#run.faults.missWorkflow(name);
     const node: NodeSpec = {
       nodeId: this.#run.waiting.nextTask,
-      nodeType: 3,
+      nodeType: nodeTypes.nested,
       workflowName: name,
       workflowVersion: version,
       ...paramsOf(input, `the input of child workflow "${name}"`),

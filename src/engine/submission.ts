@@ -4,7 +4,7 @@ import { type CodeWorkflow, isCodeWorkflow } from "../authoring/code-workflow.ts
 import type { JobRegistry } from "../authoring/job-registry.ts";
 import { Workflow } from "../authoring/workflow.ts";
 import { workflowVersion } from "../authoring/workflow-version.ts";
-import { assert } from "../base/assert.ts";
+import { assert, unreachable } from "../base/assert.ts";
 import { EngineError, hasCode } from "../base/error.ts";
 import { preview } from "../base/preview.ts";
 import { fitting, textOf } from "../code/values.ts";
@@ -12,7 +12,7 @@ import type { DagSpec } from "../kernel/dag/dag-spec.ts";
 import { Graph } from "../kernel/dag/graph.ts";
 import { isJobWorkflowName, isOwnWorkflowName, jobWorkflowPrefix, ownWorkflowPrefix } from "../kernel/event.ts";
 import type { NodeSpec } from "../kernel/node-spec.ts";
-import { defineTask, type TaskDefinition } from "../kernel/task-definition.ts";
+import { defineTask, kindOf, type TaskDefinition } from "../kernel/task-definition.ts";
 import type { DagDefinition, Definition, Definitions } from "../runtime/definitions.ts";
 import type { Expressions } from "../expressions/expression.ts";
 import { asContext } from "../runtime/task-inputs.ts";
@@ -142,7 +142,7 @@ export class Submission {
     const tasks = [...workflow.tasks.values()];
     const path = [...above, workflow.name];
     for (const [place, node] of spec.nodes.entries()) {
-      if (node.nodeType !== 3) continue;
+      if (kindOf(node) !== "nested") continue;
       const given = tasks[place]?.nestedWorkflow;
       try {
         const nested = typeof given === "object" ? given : await this.#find(node, path, `task "${node.nodeName}"`);
@@ -165,7 +165,7 @@ export class Submission {
     for (const node of subTasks) {
       const where = `sub-task "${node.nodeName}" of task "${parentName}"`;
       this.#checkTask(defineTask(node, node.nodeName ?? ""), where);
-      if (node.nodeType !== 3) {
+      if (kindOf(node) !== "nested") {
         nodes.push(node);
         continue;
       }
@@ -186,7 +186,7 @@ export class Submission {
     let byName = false;
     const tasks = [...workflow.tasks.values()];
     for (const [place, node] of spec.nodes.entries()) {
-      if (node.nodeType !== 3) continue;
+      if (kindOf(node) !== "nested") continue;
       const given = tasks[place]?.nestedWorkflow;
       byName ||= typeof given !== "object";
       const inner =
@@ -326,12 +326,27 @@ export class Submission {
   #checkTask(task: TaskDefinition, where: string): void {
     this.#checkDomain(task.domain, where);
     try {
-      if (task.kind === "job") this.#registry.resolve(task);
-      else if (task.kind === "decision") this.#expressions.check(task.params ?? "");
+      this.#checkWork(task);
     } catch (error) {
       if (error instanceof EngineError)
         throw new EngineError(error.code, `${where}: ${error.message}`, { cause: error });
       throw error;
+    }
+  }
+
+  #checkWork(task: TaskDefinition): void {
+    const { kind } = task;
+    switch (kind) {
+      case "job":
+        this.#registry.resolve(task);
+        return;
+      case "decision":
+        return this.#expressions.check(task.params ?? "");
+      case "nested":
+        // Found, checked and fixed to a version with the node.
+        return;
+      default:
+        unreachable(kind, "the kind of a task");
     }
   }
 

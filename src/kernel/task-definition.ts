@@ -26,12 +26,22 @@ export interface TaskDefinition {
 
 const defaultTimeoutSeconds = 3600;
 
-export type TaskKind = "job" | "decision" | "nested";
+const kinds = { 1: "job", 2: "decision", 3: "nested" } as const satisfies Record<NodeType, string>;
 
-/** Numbers of node types, as in dag-specs and rows. */
-export const nodeTypes: Readonly<Record<TaskKind, NodeType>> = { job: 1, decision: 2, nested: 3 };
+export type TaskKind = (typeof kinds)[NodeType];
 
-const kinds: Record<number, TaskKind> = { 1: "job", 2: "decision", 3: "nested" };
+/** Numbers of node types, as in dag-specs and rows: the inverse of `kinds`. */
+export const nodeTypes: { readonly [Type in NodeType as (typeof kinds)[Type]]: Type } = {
+  job: 1,
+  decision: 2,
+  nested: 3,
+};
+
+export function kindOf({ nodeType }: Pick<NodeSpec, "nodeType">): TaskKind {
+  const kind: TaskKind | undefined = kinds[nodeType ?? nodeTypes.job];
+  assert(kind !== undefined, "a node's type is 1, 2 or 3");
+  return kind;
+}
 
 /** Names the definition of a nested workflow. */
 export function childWorkflow({ workflowName: workflow, workflowVersion: version }: TaskDefinition): {
@@ -42,8 +52,7 @@ export function childWorkflow({ workflowName: workflow, workflowVersion: version
 }
 
 export function defineTask(node: NodeSpec, name: string): TaskDefinition {
-  const kind = kinds[node.nodeType ?? 1];
-  assert(kind !== undefined, "a node's type is 1, 2 or 3");
+  const kind = kindOf(node);
   return {
     name,
     nodeId: node.nodeId,

@@ -1,3 +1,4 @@
+import { assert, unreachable } from "../base/assert.ts";
 import { EngineError } from "../base/error.ts";
 import { attemptIds, type InstanceAddress } from "./address.ts";
 import type { Command } from "./command.ts";
@@ -112,19 +113,36 @@ export function stopTask(transition: StopTransition, { task, reason }: StopTask)
   const { state, identity } = transition;
   refuseIfEnded(state, identity.id, "stop a task of");
   const phase = state.phase(task);
-  const { name, kind } = state.definition(task);
+  const { name } = state.definition(task);
   if (isFinished(phase) || phase === Phase.waiting) {
     const because = phase === Phase.waiting ? "has not started yet" : `has ended in ${statusOf(phase)}`;
     throw new EngineError("TASK_STATE", `cannot stop task "${name}" of instance "${identity.id}": it ${because}`);
   }
-  const childId = state.record(task)?.childId;
-  if (isInFlight(phase) && kind === "job") {
-    transition.command({ type: "AbortTasks", attemptIds: attemptIds(transition.address, [task], state) });
-  } else if (isInFlight(phase) && childId !== undefined) {
-    transition.command({ type: "TellChild", childId, tell: { type: "TerminateInstance", reason } });
-  }
+  const command = isInFlight(phase) ? stopCommand(transition, { task, reason }) : undefined;
+  if (command !== undefined) transition.command(command);
   const failure: Failure = { type: "TASK_STOPPED", message: reason, retryable: false };
   transition.emit({ type: "TasksStopped", tasks: [task], failure });
+}
+
+/** The command that ends what runs for a task in flight; undefined for a decision, whose result comes too late. */
+function stopCommand(
+  { state, address }: StopTransition,
+  { task, reason }: Pick<StopTask, "task" | "reason">,
+): Command | undefined {
+  const { kind } = state.definition(task);
+  switch (kind) {
+    case "job":
+      return { type: "AbortTasks", attemptIds: attemptIds(address, [task], state) };
+    case "nested": {
+      const { childId } = awaitedRecord(state, task);
+      assert(childId !== undefined, "a nested workflow in flight has a child");
+      return { type: "TellChild", childId, tell: { type: "TerminateInstance", reason } };
+    }
+    case "decision":
+      return undefined;
+    default:
+      return unreachable(kind, "the kind of a task");
+  }
 }
 
 /** The part of a transition, of either machine, that stopping a task needs. */

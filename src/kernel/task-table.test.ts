@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { Bug } from "../base/assert.ts";
 import { defineTask, type TaskDefinition } from "./task-definition.ts";
 import { Phase } from "./task-state.ts";
 import { TaskTable } from "./task-table.ts";
@@ -21,6 +22,15 @@ test("what is in flight is counted by kind, and by number", () => {
   assert.equal(table.inFlight, 3, "scheduled and running are both in flight");
   for (const task of [0, 1, 2]) table.setPhase(task, Phase.success);
   assert.deepEqual([table.jobsInFlight, table.decisionsInFlight, table.childrenInFlight], [0, 0, 0]);
+});
+
+test("a task of a kind that is not counted is a bug", () => {
+  const table = new (class extends Table {
+    override definition(task: number): TaskDefinition {
+      return { ...super.definition(task), kind: "future" as never };
+    }
+  })(1);
+  assert.throws(() => table.scheduleTask(0, 10), Bug);
 });
 
 test("scheduling again is the same attempt until it has succeeded or failed", () => {

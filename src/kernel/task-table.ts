@@ -1,4 +1,4 @@
-import { assert } from "../base/assert.ts";
+import { assert, unreachable } from "../base/assert.ts";
 import type { Execution, TaskFailed, TaskStarted, TaskSucceeded } from "./event.ts";
 import type { Failure } from "./failure.ts";
 import type { TaskDefinition } from "./task-definition.ts";
@@ -81,9 +81,19 @@ export abstract class TaskTable {
     this.#phase[task] = phase;
     if (change === 0) return;
     const { kind } = this.definition(task);
-    if (kind === "job") this.jobsInFlight += change;
-    else if (kind === "nested") this.childrenInFlight += change;
-    else this.decisionsInFlight += change;
+    switch (kind) {
+      case "job":
+        this.jobsInFlight += change;
+        return;
+      case "nested":
+        this.childrenInFlight += change;
+        return;
+      case "decision":
+        this.decisionsInFlight += change;
+        return;
+      default:
+        unreachable(kind, "the kind of a task");
+    }
   }
 
   scheduleTask(task: number, at: number): void {

@@ -28,7 +28,7 @@ export function inputOf(params: string | undefined): { input?: string } {
 export function scheduleAnew(transition: CodeTransition): void {
   const { state } = transition;
   for (const task of state.readyTasks()) {
-    if (state.definition(task).kind === "nested")
+    if (state.isChild(task))
       startChild(transition, task, childIdOf(transition.address, task), inputOf(state.params(task)));
   }
   schedule(transition);
@@ -47,10 +47,10 @@ function retryChild(transition: CodeTransition, task: number): void {
 export function schedule(transition: CodeTransition): void {
   const { state } = transition;
   if (state.status !== "Running" || state.readyCount === 0) return;
-  const isJob = (task: number): boolean => state.definition(task).kind === "job";
+  const isActivity = (task: number): boolean => !state.isChild(task);
   const ready = state.startableTasks();
-  const jobs = ready.every(isJob) ? ready : ready.filter(isJob);
-  for (const task of ready) if (!isJob(task)) retryChild(transition, task);
+  const jobs = ready.every(isActivity) ? ready : ready.filter(isActivity);
+  for (const task of ready) if (state.isChild(task)) retryChild(transition, task);
   if (jobs.length === 0) return;
   transition.emit({ type: "TasksScheduled", tasks: jobs });
   transition.command({ type: "RunTasks", tasks: jobs });

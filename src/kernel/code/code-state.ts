@@ -17,6 +17,7 @@ import type { Failure } from "../failure.ts";
 import { InstanceBase } from "../instance-base.ts";
 import type { Payload } from "../payload.ts";
 import { defineTask, type TaskDefinition } from "../task-definition.ts";
+import { taskStepOf } from "./step.ts";
 import { isFailed, isFinished, isInFlight, Phase } from "../task-state.ts";
 
 const none: readonly never[] = [];
@@ -337,7 +338,7 @@ export class CodeState extends InstanceBase {
     const jobsReady = this.readyCount - this.#childrenReady;
     for (let task = this.#firstReady; jobs < Math.min(jobsMax, jobsReady) || children < this.#childrenReady; task++) {
       if (this.phase(task) !== Phase.ready) continue;
-      const isChild = this.#isChild(task);
+      const isChild = this.isChild(task);
       if (isChild) children++;
       else if (jobs >= jobsMax) continue;
       else jobs++;
@@ -346,8 +347,9 @@ export class CodeState extends InstanceBase {
     return tasks;
   }
 
-  #isChild(task: number): boolean {
-    return this.definition(task).kind === "nested";
+  /** True for a child, false for an activity. */
+  isChild(task: number): boolean {
+    return taskStepOf(this.definition(task).kind) === "child";
   }
 
   override setPhase(task: number, phase: Phase): void {
@@ -361,7 +363,7 @@ export class CodeState extends InstanceBase {
 
   #countReady(task: number, change: number): void {
     this.readyCount += change;
-    if (this.#isChild(task)) this.#childrenReady += change;
+    if (this.isChild(task)) this.#childrenReady += change;
   }
 
   #add(node: NodeSpec): void {

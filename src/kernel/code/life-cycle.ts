@@ -62,7 +62,7 @@ function copyFork(transition: CodeTransition, events: readonly Event[]): void {
   if (state.status === "Paused") transition.emit({ type: "InstanceResumed" });
   const tasks = state.tasksInFlight();
   if (tasks.length > 0) transition.emit({ type: "TasksWithdrawn", tasks });
-  const children = [...state.retryWaits.numbers].filter((task) => state.definition(task).kind === "nested");
+  const children = [...state.retryWaits.numbers].filter((task) => state.isChild(task));
   if (children.length > 0) transition.emit({ type: "RetriesDue", tasks: children });
   scheduleAnew(transition);
 }

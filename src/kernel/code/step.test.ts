@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { Bug } from "../../base/assert.ts";
 import type { Event } from "../event.ts";
+import type { TaskKind } from "../task-definition.ts";
 import { activity, child, failureOf } from "./code.rig.ts";
-import { describeStep, identityOf, isLast, recordedIdentity, type Step } from "./step.ts";
+import { describeStep, identityOf, isLast, recordedIdentity, type Step, taskStepOf } from "./step.ts";
 
 /** Each step, what tells it from others, and the event that it leaves. */
 const ordinary: readonly [Step, ReturnType<typeof identityOf>, Event][] = [
@@ -113,4 +115,9 @@ test("in words: kind, name, and the beginning of a long input", () => {
     describeStep({ kind: "activity", name: "pay", input: "7".repeat(201) }),
     `activity "pay" with ${"7".repeat(200)}…`,
   );
+});
+
+test("code asks for activities and children, and for no decisions", () => {
+  assert.deepEqual([taskStepOf("job"), taskStepOf("nested")], ["activity", "child"]);
+  for (const kind of ["decision", "future"]) assert.throws(() => taskStepOf(kind as TaskKind), Bug);
 });

@@ -1,7 +1,9 @@
+import { assert, unreachable } from "../../base/assert.ts";
 import type { NodeSpec } from "../node-spec.ts";
 import type { CodeEvent, Event, KeptEvent, KeptUpdate } from "../event.ts";
 import type { Failure } from "../failure.ts";
 import type { Payload } from "../payload.ts";
+import { kindOf, type TaskKind } from "../task-definition.ts";
 
 /** A step that a workflow's code takes. Each step leaves one event, by which it is recognised in a replay. */
 export type Step = OrdinaryStep | LastStep;
@@ -67,11 +69,24 @@ export function identityOf(step: Step): StepIdentity {
   }
 }
 
+/** The type of the step by which code asks for a task of this kind. */
+export function taskStepOf(kind: TaskKind): "activity" | "child" {
+  assert(kind !== "decision", "code decides by itself, and asks for no decisions");
+  switch (kind) {
+    case "job":
+      return "activity";
+    case "nested":
+      return "child";
+    default:
+      return unreachable(kind, "the kind of a task");
+  }
+}
+
 /** The step that left this event; undefined for an event that no step leaves. */
 export function recordedIdentity(event: Event): StepIdentity | undefined {
   switch (event.type) {
     case "TaskAdded": {
-      const kind = event.node.nodeType === 3 ? "child" : "activity";
+      const kind = taskStepOf(kindOf(event.node));
       return { kind, name: nameOf(event.node), input: event.node.nodeParams ?? "" };
     }
     default:

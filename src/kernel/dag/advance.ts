@@ -1,4 +1,5 @@
 import { childIdOf, type ParentAddress } from "../address.ts";
+import type { TaskKind } from "../task-definition.ts";
 import type { DagState } from "./dag-state.ts";
 import type { DagTransition } from "./dag-transition.ts";
 import { end } from "./ending.ts";
@@ -42,10 +43,7 @@ function passOver(transition: DagTransition): void {
 
 function decide(transition: DagTransition): void {
   const { state } = transition;
-  if (state.toDecide.size === 0) return;
-  const tasks = [...state.toDecide];
-  transition.emit({ type: "TasksScheduled", tasks });
-  for (const task of tasks) transition.command({ type: "EvaluateDecision", task, attempt: state.attempt(task) });
+  if (state.toDecide.size > 0) startTasks(transition, [...state.toDecide]);
 }
 
 function schedule(transition: DagTransition): void {
@@ -57,12 +55,29 @@ function schedule(transition: DagTransition): void {
     if (task === undefined) break;
     tasks.push(task);
   }
-  if (tasks.length === 0) return;
+  if (tasks.length > 0) startTasks(transition, tasks);
+}
+
+/** Starts tasks of any kind, all jobs with one command. */
+function startTasks(transition: DagTransition, tasks: readonly number[]): void {
+  const { state } = transition;
   transition.emit({ type: "TasksScheduled", tasks });
   const isJob = (task: number): boolean => state.definition(task).kind === "job";
   const jobs = tasks.every(isJob) ? tasks : tasks.filter(isJob);
   if (jobs.length > 0) transition.command({ type: "RunTasks", tasks: jobs });
-  for (const task of tasks) if (!isJob(task)) startChild(transition, task);
+  for (const task of tasks) startTask[state.definition(task).kind](transition, task);
+}
+
+/** Starts a scheduled task of each kind. */
+const startTask: Readonly<Record<TaskKind, (transition: DagTransition, task: number) => void>> = {
+  // Part of `RunTasks`.
+  job: () => undefined,
+  decision: evaluateDecision,
+  nested: startChild,
+};
+
+function evaluateDecision(transition: DagTransition, task: number): void {
+  transition.command({ type: "EvaluateDecision", task, attempt: transition.state.attempt(task) });
 }
 
 /** Starts the child of a nested node, or retries the child that failed before. */

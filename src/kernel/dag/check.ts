@@ -3,6 +3,7 @@ import { EngineError } from "../../base/error.ts";
 import { durationMsMax, durationSecondsMax } from "../../base/time-limits.ts";
 import type { DagSpec, EdgeSpec } from "./dag-spec.ts";
 import type { NodeId, NodeSpec } from "../node-spec.ts";
+import { nodeTypes } from "../task-definition.ts";
 import { taskNames } from "./task-names.ts";
 
 /**
@@ -112,7 +113,7 @@ const nodeIdRules: Rules = Object.entries({ nodeId: id });
 const nodeNameRules: Rules = Object.entries({ nodeName: orNull(name) });
 
 const nodeRules: Rules = Object.entries({
-  nodeType: orNull(oneOf(1, 2, 3)),
+  nodeType: orNull(oneOf(...Object.values(nodeTypes))),
   jobId: orNull(id),
   nodeParams: orNull(text),
   enable: orNull(flag),
@@ -181,7 +182,7 @@ function checkNode(workflow: string, place: number, node: unknown): void {
   const task = (): string => `${workflow}, task ${preview(node["nodeName"] ?? node["nodeId"])}`;
   checkFields(task, node, nodeRules);
   if (isObject(node["retryPolicy"])) checkFields(() => `${task()}, retryPolicy`, node["retryPolicy"], retryPolicyRules);
-  if (node["nodeType"] === 3 && (node["workflowName"] ?? node["jobId"] ?? null) === null) {
+  if (node["nodeType"] === nodeTypes.nested && (node["workflowName"] ?? node["jobId"] ?? null) === null) {
     throw invalid(task(), "a nested workflow needs a workflowName or a jobId");
   }
 }

@@ -15,7 +15,7 @@ import type {
 import type { Failure } from "../failure.ts";
 import { InstanceBase } from "../instance-base.ts";
 import { type EndStatus, hasEnded } from "../status.ts";
-import { defineTask, type TaskDefinition } from "../task-definition.ts";
+import { defineTask, type TaskDefinition, type TaskKind } from "../task-definition.ts";
 import { isFailed, isFinished, isInFlight, newRecord, Phase, phaseOf } from "../task-state.ts";
 import { AddedTasks } from "./added-tasks.ts";
 import type { NodeSpec } from "../node-spec.ts";
@@ -23,6 +23,9 @@ import type { Graph } from "./graph.ts";
 import { ReadyQueue } from "./ready-queue.ts";
 import { TaskSet } from "./task-set.ts";
 import { Waits, type WaitsOwner } from "./waits.ts";
+
+/** True for kinds whose tasks count towards `maxConcurrentTasks`. Tasks of the others start as soon as they are ready. */
+const takesPlace: Readonly<Record<TaskKind, boolean>> = { job: true, nested: true, decision: false };
 
 /**
  * A DAG instance as the fold of its events. `apply` only follows what was decided; deciding is `DagMachine`'s.
@@ -392,8 +395,8 @@ export class DagState extends InstanceBase implements WaitsOwner {
   }
 
   #enqueue(task: number): void {
-    if (this.definition(task).kind === "decision") this.toDecide.add(task);
-    else this.ready.push(task, this.rank(task), this.successors(task));
+    if (takesPlace[this.definition(task).kind]) this.ready.push(task, this.rank(task), this.successors(task));
+    else this.toDecide.add(task);
   }
 
   /** Recomputes what each task waits for, and unblocks tasks that wait for nothing. */

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { Bug } from "../../base/assert.ts";
 import type { DagInput } from "./dag-input.ts";
 import { payloadBytesMax } from "../payload.ts";
 import { DagRig, decision, failureOf, nested, specOf } from "./dag.rig.ts";
@@ -123,6 +124,12 @@ describe("a task that a user stops", () => {
     assert.equal(rig.tasks, "a Stopped, b Canceled (upstream-failed), c Success");
     assert.deepEqual([rig.status, rig.machine.state.reason], ["Failed", 'task "a" failed: enough']);
     assert.equal(rig.replayed().tasks, rig.tasks);
+  });
+
+  test("has a kind that says how it is stopped", () => {
+    const rig = DagRig.started("a");
+    Object.assign(rig.machine.state.definition(0), { kind: "future" });
+    assert.throws(() => rig.tell(stop(rig, "a")), Bug);
   });
 
   test("takes what runs with it where the policy says so, or lets other branches go on", () => {
