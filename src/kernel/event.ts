@@ -19,10 +19,8 @@ export type Event =
   | { readonly type: "InstancePaused" }
   | { readonly type: "InstanceResumed" }
   | InstanceEnded
-  | InstanceReopened
   /** A child that needed no retry: another attempt of the parent's task waits for its end. */
   | { readonly type: "ParentChanged"; readonly parent: ParentAddress }
-  | { readonly type: "ContextPatched"; readonly patch: ContextPatch }
   /** Tasks were handed to the dispatcher, each with its next attempt. */
   | { readonly type: "TasksScheduled"; readonly tasks: readonly number[] }
   | TaskStarted
@@ -35,17 +33,23 @@ export type Event =
   /** The wait of these tasks for their next attempt is over. */
   | { readonly type: "RetriesDue"; readonly tasks: readonly number[] }
   | TasksStopped
-  | { readonly type: "TasksSkipped"; readonly tasks: readonly number[] }
   | { readonly type: "TasksCanceled"; readonly tasks: readonly number[]; readonly cause: CancelCause }
-  | DecisionMade
   | { readonly type: "ChildStarted"; readonly task: number; readonly attempt: number; readonly childId: string }
   /**
    * A task was added while the instance ran: below the parent whose sub-task it is; without a parent, by the workflow's
    * code.
    */
   | { readonly type: "TaskAdded"; readonly parent?: number; readonly node: NodeSpec }
-  | { readonly type: "TaskParamsUpdated"; readonly task: number; readonly params: string }
+  | DagEvent
   | CodeEvent;
+
+/** Events of DAGs only. */
+export type DagEvent =
+  | InstanceReopened
+  | { readonly type: "ContextPatched"; readonly patch: ContextPatch }
+  | { readonly type: "TasksSkipped"; readonly tasks: readonly number[] }
+  | DecisionMade
+  | { readonly type: "TaskParamsUpdated"; readonly task: number; readonly params: string };
 
 /** Events of code workflows only. Timers are numbered by their place, like tasks. */
 export type CodeEvent =

@@ -1,3 +1,4 @@
+import { Bug } from "../base/assert.ts";
 import type { ParentAddress } from "./address.ts";
 import type { TellParent } from "./command.ts";
 import type { Context } from "./context.ts";
@@ -8,6 +9,20 @@ import type { EndStatus, InstanceStatus } from "./status.ts";
 import { TaskTable } from "./task-table.ts";
 
 const none: readonly never[] = [];
+
+/** An event that the state of a DAG, or of code, applies itself. */
+export type OwnEvent = Exclude<
+  Event,
+  { readonly type: "PauseRequested" | "InstancePaused" | "InstanceResumed" | "ParentChanged" }
+>;
+
+/**
+ * Ends the fold of one kind of machine. `event satisfies CodeEvent`, or `DagEvent`, states that only events of the other
+ * kind are left, which no history of this machine has; any other event fails to compile there.
+ */
+export function foreignEvent({ type }: Event, machine: string): Bug {
+  return new Bug(`invariant broken: the history of ${machine} has events of its own kind, got ${type}`);
+}
 
 /** The part of an instance's state that is the same for DAGs and code workflows, and the events that change only it. */
 export abstract class InstanceBase extends TaskTable implements InstanceState {
@@ -45,7 +60,7 @@ export abstract class InstanceBase extends TaskTable implements InstanceState {
   abstract resultFor(status: EndStatus): Pick<TellParent, "output" | "patch">;
 
   /** Applies an event that only one kind of machine has, or that changes more than the fields above. */
-  abstract applyOwn(event: Event, at: number): void;
+  abstract applyOwn(event: OwnEvent, at: number): void;
 
   apply(event: Event, at: number): void {
     this.updatedAt = at;

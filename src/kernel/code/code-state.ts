@@ -1,11 +1,11 @@
-import { assert, unreachable } from "../../base/assert.ts";
+import { assert } from "../../base/assert.ts";
 import { Context } from "../context.ts";
 import type { NodeSpec } from "../node-spec.ts";
 import { DueQueue } from "../due-queue.ts";
 import type {
   ChildDetached,
+  DagEvent,
   DetachedChild,
-  Event,
   ForkedFrom,
   InstanceContinued,
   InstanceCreated,
@@ -14,7 +14,7 @@ import type {
   KeptAnswer,
 } from "../event.ts";
 import type { Failure } from "../failure.ts";
-import { InstanceBase } from "../instance-base.ts";
+import { foreignEvent, InstanceBase, type OwnEvent } from "../instance-base.ts";
 import type { Payload } from "../payload.ts";
 import { defineTask, type TaskDefinition } from "../task-definition.ts";
 import { taskStepOf } from "./step.ts";
@@ -155,7 +155,7 @@ export class CodeState extends InstanceBase {
     return this.output === undefined ? {} : { output: this.output };
   }
 
-  override applyOwn(event: Event, at: number): void {
+  override applyOwn(event: OwnEvent, at: number): void {
     switch (event.type) {
       case "InstanceCreated":
         return this.#create(event, at);
@@ -207,7 +207,7 @@ export class CodeState extends InstanceBase {
     }
   }
 
-  #applyToTasks(event: Event, at: number): void {
+  #applyToTasks(event: TaskEvent, at: number): void {
     switch (event.type) {
       case "TaskAdded":
         return this.#add(event.node);
@@ -240,7 +240,7 @@ export class CodeState extends InstanceBase {
       case "TasksStopped":
         return event.tasks.forEach((task) => this.#stop(task, event.failure, at));
       default:
-        return unreachable(event as never, "an event of a code workflow");
+        throw foreignEvent(event satisfies DagEvent, "a code workflow");
     }
   }
 
@@ -410,6 +410,15 @@ export class CodeState extends InstanceBase {
     (this.definition(task) as { params: string | undefined }).params = undefined;
   }
 }
+
+type TaskEvent =
+  | DagEvent
+  | Extract<
+      OwnEvent,
+      {
+        readonly type: `Task${string}` | "RetriesDue" | "ChildStarted" | "ChildDetached" | "DetachedChildEnded";
+      }
+    >;
 
 function placeOf({ generation, task }: { generation: number; task: number }): string {
   return `${generation}:${task}`;

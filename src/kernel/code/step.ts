@@ -1,6 +1,6 @@
 import { assert, unreachable } from "../../base/assert.ts";
 import type { NodeSpec } from "../node-spec.ts";
-import type { CodeEvent, Event, KeptEvent, KeptUpdate } from "../event.ts";
+import type { Event, KeptEvent, KeptUpdate } from "../event.ts";
 import type { Failure } from "../failure.ts";
 import type { Payload } from "../payload.ts";
 import { kindOf, type TaskKind } from "../task-definition.ts";
@@ -89,38 +89,62 @@ export function recordedIdentity(event: Event): StepIdentity | undefined {
       const kind = taskStepOf(kindOf(event.node));
       return { kind, name: nameOf(event.node), input: event.node.nodeParams ?? "" };
     }
-    default:
-      return event.type in recordedKinds ? recordedOther(event as CodeEvent) : undefined;
+    case "EventSent":
+      return { kind: "event", name: `${event.name} to ${event.to}` };
+    case "CancelSent":
+      return { kind: "cancel-instance", name: event.to };
+    case "PatchMarked":
+      return { kind: "patch", name: event.patch };
+    case "UpdateAnswered":
+      return { kind: "answer", name: event.update };
+    default: {
+      const kind = recordedKinds[event.type];
+      return kind === undefined ? undefined : { kind, name: "" };
+    }
   }
 }
 
-/** Events that one kind of step leaves. */
-const recordedKinds = {
+/** Steps without a name, by the event that each leaves; undefined for events that no step leaves. */
+const recordedKinds: Readonly<Record<Exclude<Event["type"], NamedStepEvent>, Step["type"] | undefined>> = {
   TimerSet: "timer",
   TimerCanceled: "cancel-timer",
-  EventSent: "event",
-  CancelSent: "cancel-instance",
   CancelHeeded: "heed-cancel",
   CustomStatusSet: "custom-status",
-  PatchMarked: "patch",
-  UpdateAnswered: "answer",
-} as const satisfies Partial<Record<CodeEvent["type"], Step["type"]>>;
+  InstanceCreated: undefined,
+  InstanceStarted: undefined,
+  InstanceContinued: undefined,
+  InstanceEnded: undefined,
+  InstanceReopened: undefined,
+  InstanceTimedOut: undefined,
+  PauseRequested: undefined,
+  InstancePaused: undefined,
+  InstanceResumed: undefined,
+  ParentChanged: undefined,
+  ContextPatched: undefined,
+  CancelRequested: undefined,
+  TasksScheduled: undefined,
+  TaskStarted: undefined,
+  TaskSucceeded: undefined,
+  TaskFailed: undefined,
+  TaskInterrupted: undefined,
+  TasksWithdrawn: undefined,
+  RetriesDue: undefined,
+  TasksStopped: undefined,
+  TasksSkipped: undefined,
+  TasksCanceled: undefined,
+  TaskParamsUpdated: undefined,
+  DecisionMade: undefined,
+  ChildStarted: undefined,
+  ChildDetached: undefined,
+  DetachedChildEnded: undefined,
+  TimerFired: undefined,
+  EventRaised: undefined,
+  UpdateRequested: undefined,
+  ReactionStarted: undefined,
+  ReactionEnded: undefined,
+};
 
-function recordedOther(event: CodeEvent): StepIdentity {
-  const kind = recordedKinds[event.type as keyof typeof recordedKinds];
-  switch (event.type) {
-    case "EventSent":
-      return { kind, name: `${event.name} to ${event.to}` };
-    case "CancelSent":
-      return { kind, name: event.to };
-    case "PatchMarked":
-      return { kind, name: event.patch };
-    case "UpdateAnswered":
-      return { kind, name: event.update };
-    default:
-      return { kind, name: "" };
-  }
-}
+type NamedStepEvent = "TaskAdded" | "EventSent" | "CancelSent" | "PatchMarked" | "UpdateAnswered";
 
 function nameOf(node: NodeSpec): string {
   return node.jobName ?? node.workflowName ?? "";

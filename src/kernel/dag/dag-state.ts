@@ -1,10 +1,9 @@
-import { assert, unreachable } from "../../base/assert.ts";
+import { assert } from "../../base/assert.ts";
 import { Context } from "../context.ts";
 import type {
   CodeEvent,
   ContextPatch,
   DecisionMade,
-  Event,
   InstanceCreated,
   InstanceEnded,
   InstanceReopened,
@@ -13,7 +12,7 @@ import type {
   TaskSucceeded,
 } from "../event.ts";
 import type { Failure } from "../failure.ts";
-import { InstanceBase } from "../instance-base.ts";
+import { foreignEvent, InstanceBase, type OwnEvent } from "../instance-base.ts";
 import { type EndStatus, hasEnded } from "../status.ts";
 import { defineTask, type TaskDefinition, type TaskKind } from "../task-definition.ts";
 import { isFailed, isFinished, isInFlight, newRecord, Phase, phaseOf } from "../task-state.ts";
@@ -160,7 +159,7 @@ export class DagState extends InstanceBase implements WaitsOwner {
     return unfinished + this.siblingsAfter(task).length;
   }
 
-  override applyOwn(event: Event, at: number): void {
+  override applyOwn(event: OwnEvent, at: number): void {
     switch (event.type) {
       case "InstanceCreated":
         return this.#create(event, at);
@@ -174,7 +173,7 @@ export class DagState extends InstanceBase implements WaitsOwner {
       case "ContextPatched":
         return this.#patchContext(event.patch);
       default:
-        return this.#applyToTasks(event as TaskEvent, at);
+        return this.#applyToTasks(event, at);
     }
   }
 
@@ -211,7 +210,7 @@ export class DagState extends InstanceBase implements WaitsOwner {
       case "TaskParamsUpdated":
         return this.#setParams(event.task, event.params);
       default:
-        return unreachable(event, "an event's type");
+        throw foreignEvent(event satisfies CodeEvent, "a DAG");
     }
   }
 
@@ -418,15 +417,7 @@ export class DagState extends InstanceBase implements WaitsOwner {
   }
 }
 
-type InstanceEventType =
-  | "InstanceCreated"
-  | "InstanceStarted"
-  | "PauseRequested"
-  | "InstancePaused"
-  | "InstanceResumed"
-  | "InstanceEnded"
-  | "InstanceReopened"
-  | "ParentChanged"
-  | "ContextPatched";
-
-type TaskEvent = Exclude<Event, CodeEvent | { readonly type: InstanceEventType }>;
+type TaskEvent = Exclude<
+  OwnEvent,
+  { readonly type: "InstanceCreated" | "InstanceStarted" | "InstanceEnded" | "InstanceReopened" | "ContextPatched" }
+>;
