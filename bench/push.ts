@@ -18,7 +18,7 @@ import { systemClock } from "../src/engine/system-clock.ts";
 import { Engine } from "../src/index.ts";
 import { ChangeFeed } from "../src/server/push/change-feed.ts";
 import { pushRoutes } from "../src/server/push/push-routes.ts";
-import { knowCallers } from "../src/server/request/caller.ts";
+import { addCallerDecorator } from "../src/server/request/caller.ts";
 import { Guard } from "../src/server/security/guard.ts";
 import type { Tokens } from "../src/server/security/tokens.ts";
 import { sqlite } from "../src/sqlite.ts";
@@ -100,7 +100,7 @@ async function measure(options: { clients: number; seconds: number; rounds: numb
   console.log(`without a feed:           ${unheard.toFixed(0)} workflows/s (the first run, not yet warm)`);
   const feed = new ChangeFeed({ engine });
   const app = Fastify();
-  knowCallers(app);
+  addCallerDecorator(app);
   const tokens = { isEmpty: true } as unknown as Tokens;
   const guard = new Guard({ tokens, clock: systemClock, isLoopback: true, ratePerSecond: 1e9 });
   const origins = { isLoopback: true, origins: [] };

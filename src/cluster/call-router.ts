@@ -16,7 +16,7 @@ import {
   rebuildError,
 } from "./envelope.ts";
 import { MailboxPoller, type MailboxStore } from "./mailbox-poller.ts";
-import { type News, OutgoingCall, type Route } from "./outgoing-call.ts";
+import { type News, OutgoingCall, type CallRoute } from "./outgoing-call.ts";
 import { RecentMap } from "./recent-map.ts";
 import type { ClusterTimings } from "./timings.ts";
 
@@ -181,9 +181,8 @@ export class CallRouter {
   }
 
   async #handleLocally(call: OutgoingCall): Promise<News> {
-    const { shard, key, body } = call;
-    const isFirst = call.isUntried;
-    call.isUntried = false;
+    const { shard, key, isFirst, body } = call;
+    call.isFirst = false;
     try {
       call.resolve(await this.#options.handle(shard, { key, isFirst, body }));
     } catch (error) {
@@ -202,7 +201,7 @@ export class CallRouter {
     const route = owner === undefined ? "mail" : this.#routeOf(call, { owner, text });
     const pauseMs = this.#pauseMs(call.tries, route);
     const sentAt = this.#clock.monotonic();
-    call.isUntried = false;
+    call.isFirst = false;
     call.noteTry(route);
     if (owner !== undefined && route === "bus") this.#send(owner, text);
     else await this.#post({ box: mailboxOfShard(shard), body: text });
@@ -214,14 +213,14 @@ export class CallRouter {
   }
 
   /** The bus first, unless it was silent recently; repetitions alternate between bus and mailbox. */
-  #routeOf(call: OutgoingCall, request: { owner: string; text: string }): Route {
+  #routeOf(call: OutgoingCall, request: { owner: string; text: string }): CallRoute {
     if (this.#connection === undefined || request.text.length > busTextLengthMax) return "mail";
     if (call.lastRoute === undefined) return this.#silent.get(request.owner) === true ? "mail" : "bus";
     return call.lastRoute === "bus" ? "mail" : "bus";
   }
 
   /** Mailboxes are polled, so their first pause is the second one of the bus. */
-  #pauseMs(tries: number, route: Route): number {
+  #pauseMs(tries: number, route: CallRoute): number {
     if (tries === 0 && route === "bus") return pauseMsFirst;
     return this.#jittered(Math.min(pauseMsFirst * 2 ** Math.max(1, tries), pauseMsMax));
   }
@@ -266,7 +265,7 @@ export class CallRouter {
   }
 
   /** Logs and returns undefined for a text that no member has written. */
-  #read(text: string, cameBy: Route): Envelope | undefined {
+  #read(text: string, cameBy: CallRoute): Envelope | undefined {
     try {
       return parseEnvelope(text);
     } catch (error) {
@@ -279,7 +278,7 @@ export class CallRouter {
   }
 
   /** True when the message is dealt with. Never rejects. */
-  async #receive(envelope: Envelope, cameBy: Route): Promise<boolean> {
+  async #receive(envelope: Envelope, cameBy: CallRoute): Promise<boolean> {
     if (envelope.kind === "request") return await this.#answerTo(envelope, cameBy);
     if (envelope.kind === "answer") this.#onAnswer(envelope);
     else this.#onHint(envelope);
@@ -308,7 +307,7 @@ export class CallRouter {
   }
 
   /** False if another member has to answer, or the answer could not be sent: the request then stays in its mailbox. */
-  async #answerTo(request: CallRequest, cameBy: Route): Promise<boolean> {
+  async #answerTo(request: CallRequest, cameBy: CallRoute): Promise<boolean> {
     const { id, from } = request;
     const { text, isMoved } = await this.#handleOnce(request);
     if (this.#member === undefined || (cameBy === "mail" && isMoved)) return false;

@@ -54,12 +54,12 @@ export function formatEnvelope(envelope: Envelope): string {
 
 /** Throws a plain error for a text that no member has written. */
 export function parseEnvelope(text: string): Envelope {
-  const envelope = envelopeOf(parsed(text));
+  const envelope = envelopeOf(parseJson(text));
   if (envelope === undefined) throw new Error(`not a message between members: ${preview(text)}`);
   return envelope;
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -5,7 +5,7 @@ import { EngineError } from "../base/error.ts";
 const movedPauseMsFirst = 50;
 const movedPauseMsMax = 1000;
 
-export type Route = "bus" | "mail";
+export type CallRoute = "bus" | "mail";
 
 /** News for a waiting call: it is settled, its shard has moved, its member has a new id, or nothing in time. */
 export type News = "settled" | "moved" | "rejoined" | "time";
@@ -19,9 +19,9 @@ export class OutgoingCall {
   readonly promise: Promise<unknown>;
   /** Requests since the owner was last known, and the route of the last of them. */
   tries = 0;
-  /** True if the call was neither sent nor handled yet. */
-  isUntried: boolean;
-  lastRoute: Route | undefined;
+  /** True if the call was neither sent nor handled yet: its next delivery is the first. */
+  isFirst: boolean;
+  lastRoute: CallRoute | undefined;
   readonly #clock: Clock;
   readonly #since: number;
   readonly #onSettled: () => void;
@@ -53,10 +53,10 @@ export class OutgoingCall {
     this.#clock = clock;
     this.#since = clock.monotonic();
     this.#onSettled = parts.onSettled;
-    // A given key marks the repetition of a call that was tried before.
-    this.isUntried = parts.id === parts.key;
+    // A given key marks the repetition of a call that was delivered before.
+    this.isFirst = parts.id === parts.key;
     if (timeoutMs === Infinity) return;
-    this.#deadline = clock.after(timeoutMs, () => this.reject(unanswered(shard, timeoutMs)));
+    this.#deadline = clock.after(timeoutMs, () => this.reject(unansweredError(shard, timeoutMs)));
   }
 
   get isSettled(): boolean {
@@ -78,7 +78,7 @@ export class OutgoingCall {
     this.#reject(error);
   }
 
-  noteTry(route: Route): void {
+  noteTry(route: CallRoute): void {
     this.tries++;
     this.lastRoute = route;
   }
@@ -129,7 +129,7 @@ export class OutgoingCall {
   }
 }
 
-export function unanswered(shard: number, timeoutMs: number): EngineError {
+export function unansweredError(shard: number, timeoutMs: number): EngineError {
   const message = `nobody answered a call to shard ${shard} within ${timeoutMs} ms; whether it was carried out is unknown`;
   return new EngineError("CALL_UNANSWERED", message);
 }

@@ -80,7 +80,7 @@ export class ShardKeeper {
     return this.#operations.size === 0 && this.#waiting.size === 0;
   }
 
-  async settled(): Promise<void> {
+  async whenSettled(): Promise<void> {
     while (!this.isSettled) await Promise.all([...this.#operations.values()].map(({ done }) => done));
   }
 
@@ -139,7 +139,7 @@ export class ShardKeeper {
     this.#waiting.clear();
     for (const shard of this.#owned) if (!this.#operations.has(shard)) this.#begin(shard, "release");
     // Waits for opens under way too: each is followed by a release.
-    await this.settled();
+    await this.whenSettled();
   }
 
   #decide(shard: number, row: ShardRow | undefined): void {
@@ -199,7 +199,7 @@ export class ShardKeeper {
     const outcome = await this.#ask(shard, operation);
     this.#operations.delete(shard);
     if (operation.kind === "open") this.#opens--;
-    if (operation.life === this.#life) this.#ended(shard, outcome, operation.isLost);
+    if (operation.life === this.#life) this.#onOperationEnded(shard, outcome, operation.isLost);
     this.#openNext();
   }
 
@@ -218,7 +218,7 @@ export class ShardKeeper {
     }
   }
 
-  #ended(shard: number, outcome: Outcome, isLost: boolean): void {
+  #onOperationEnded(shard: number, outcome: Outcome, isLost: boolean): void {
     this.#endedAt.set(shard, this.#views);
     if (outcome === "failed") this.#pausedUntil.set(shard, this.#options.clock.monotonic() + pauseMs);
     else if (outcome === "released") {

@@ -17,7 +17,7 @@ import { type AnswerStep, RunHandlers } from "./run-handlers.ts";
 import { describeTask, warnOfDroppedUndo, warnOfUnanswered, warnOfUnawaited, warnOfUndo } from "./run-warnings.ts";
 import { StepFailed, WorkflowCanceled } from "./step-failed.ts";
 import { UndoFailed, type UndoScope } from "./undo-scope.ts";
-import { fitting, parsed, textOf } from "./values.ts";
+import { validateValue, parseOptional, textOf } from "./values.ts";
 import { notDurable, type TaskStep, Waiting } from "./waiting.ts";
 import { RunContext } from "./run-context.ts";
 import type { WatchedRun } from "./watch-code.ts";
@@ -207,7 +207,7 @@ export class CodeRun {
         for (const event of arrival.events) this.events.raise(event);
         return void this.#main(arrival.input);
       case "task-succeeded":
-        return this.waiting.takeTask(arrival.task)?.resolve(parsed(arrival.output));
+        return this.waiting.takeTask(arrival.task)?.resolve(parseOptional(arrival.output));
       case "task-failed": {
         const { task, failure } = arrival;
         const wait = this.waiting.takeTask(task);
@@ -360,14 +360,14 @@ export class CodeRun {
     const { workflow, instanceId } = this.parts;
     try {
       await nextMicrotask;
-      const given = parsed(text);
+      const given = parseOptional(text);
       const input =
         workflow.input === undefined
           ? given
-          : await fitting(workflow.input, given, `the input of instance "${instanceId}"`);
+          : await validateValue(workflow.input, given, `the input of instance "${instanceId}"`);
       const output: unknown = await workflow.fn(this.#context, input);
       const what = `the output of instance "${instanceId}"`;
-      if (workflow.output !== undefined) await fitting(workflow.output, output, what);
+      if (workflow.output !== undefined) await validateValue(workflow.output, output, what);
       const result = textOf(output, what);
       this.#finish({ type: "complete", ...(result !== undefined && { output: result }) });
     } catch (error) {

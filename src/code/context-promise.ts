@@ -29,7 +29,7 @@ export class ContextPromise<T> extends Promise<T> {
 
 /** Works like `Promise.all`. */
 export function allOf<T>(values: readonly T[]): Promise<Awaited<T>[]> {
-  const all = handled(Promise.all(values.map(plain)));
+  const all = markHandled(Promise.all(values.map(plain)));
   const sources = interestsIn(values);
   return sources.length === 0 ? all : ContextPromise.of(all, new Interest(sources));
 }
@@ -66,7 +66,7 @@ export function raceOf<T>(values: readonly T[], wins: "settled" | "fulfilled"): 
     );
   }
   if (values.length === 0 && wins === "fulfilled") reject(allFailed(errors));
-  return ContextPromise.of(handled(promise), interest);
+  return ContextPromise.of(markHandled(promise), interest);
 }
 
 function allFailed(errors: readonly unknown[]): AggregateError {
@@ -88,7 +88,7 @@ function interestIn(value: unknown): Interest | undefined {
 }
 
 /** Marks a promise as handled: code that does not await it any more must not end the process when it fails. */
-export function handled<T>(promise: Promise<T>): Promise<T> {
+export function markHandled<T>(promise: Promise<T>): Promise<T> {
   void Promise.prototype.then.call(promise, undefined, () => undefined);
   return promise;
 }

@@ -16,7 +16,7 @@ import type { Failure } from "../kernel/failure.ts";
 import type { NodeSpec } from "../kernel/node-spec.ts";
 import { nodeTypes } from "../kernel/task-definition.ts";
 import type { CodeRun } from "./code-run.ts";
-import { allOf, ContextPromise, handled, raceOf } from "./context-promise.ts";
+import { allOf, ContextPromise, markHandled, raceOf } from "./context-promise.ts";
 import { EventWait } from "./event-wait.ts";
 import {
   checkActivity,
@@ -29,7 +29,7 @@ import {
 } from "./step-check.ts";
 import { TimerWait } from "./timer-wait.ts";
 import { UndoScope } from "./undo-scope.ts";
-import { fitting, parsed, textOf } from "./values.ts";
+import { validateValue, parseOptional, textOf } from "./values.ts";
 
 /** Limit of the custom status, which is kept in memory with the instance. */
 const customStatusBytesMax = 16_384;
@@ -104,7 +104,7 @@ export class RunContext implements WorkflowContext {
     const refusal = options.domain === undefined ? undefined : this.#domainRefusal(options.domain);
     const output = this.#run.takeTask<never>({ type: "activity", node, ...(refusal && { refusal }) });
     const { undo } = options;
-    return undo === undefined ? output : handled(output.then((value) => this.#undoable(value, undo)));
+    return undo === undefined ? output : markHandled(output.then((value) => this.#undoable(value, undo)));
   }
 
   /**
@@ -143,10 +143,10 @@ export class RunContext implements WorkflowContext {
     const timeout = timeoutMs === undefined ? undefined : { ms: timeoutMs, dueAt: dueTime(timeoutMs, this.#run.at) };
     this.#run.refuseStray("waits for an event");
     const wait = new EventWait(this.#run, name, timeout);
-    const event = wait.promise.then((text) => parsed(text) as Data);
+    const event = wait.promise.then((text) => parseOptional(text) as Data);
     const what = `event "${name}" of instance "${this.instanceId}"`;
-    const fit = (data: Data): Promise<Data> => fitting(schema as StandardSchema, data, what) as Promise<Data>;
-    return ContextPromise.of(handled(schema === undefined ? event : event.then(fit)), wait);
+    const fit = (data: Data): Promise<Data> => validateValue(schema as StandardSchema, data, what) as Promise<Data>;
+    return ContextPromise.of(markHandled(schema === undefined ? event : event.then(fit)), wait);
   }
 
   sendEvent(to: string, name: string, data?: unknown): void {
@@ -235,7 +235,7 @@ export class RunContext implements WorkflowContext {
 
   saga<T>(body: (ctx: WorkflowContext) => Promise<T>): Promise<T> {
     checkHandler("saga", body);
-    return handled(this.#saga(body));
+    return markHandled(this.#saga(body));
   }
 
   async #saga<T>(body: (ctx: WorkflowContext) => Promise<T>): Promise<T> {

@@ -6,7 +6,7 @@ import { toJsonText } from "../base/json-text.ts";
 import type { Step } from "../kernel/code/step.ts";
 import type { Failure } from "../kernel/failure.ts";
 import type { Arrival } from "./arrival.ts";
-import { accepted, fitting, parsed, textOf } from "./values.ts";
+import { requireValid, validateValue, parseOptional, textOf } from "./values.ts";
 
 export type AnswerStep = Extract<Step, { type: "answer" }>;
 
@@ -51,7 +51,7 @@ export class RunHandlers {
   answer(name: string, text: string | undefined): string | undefined {
     const handler = this.#queries?.get(name);
     if (handler === undefined) throw this.#unknown("query", name, this.#queries?.keys() ?? []);
-    const answer = this.#read(() => handler(parsed(text)));
+    const answer = this.#read(() => handler(parseOptional(text)));
     if (answer instanceof Promise) {
       answer.catch(() => undefined);
       throw new TypeError(`its handler is async, but a query answers at once from the code's variables`);
@@ -63,8 +63,8 @@ export class RunHandlers {
   validateUpdate(name: string, text: string | undefined): void {
     const update = this.#updates?.get(name);
     if (update === undefined) throw this.#unknown("update", name, this.#updates?.keys() ?? []);
-    const verdict = validateNow(update.input, parsed(text));
-    const value = verdict === undefined ? parsed(text) : accepted(verdict, `the input of update "${name}"`);
+    const verdict = validateNow(update.input, parseOptional(text));
+    const value = verdict === undefined ? parseOptional(text) : requireValid(verdict, `the input of update "${name}"`);
     this.#read(() => update.validate?.(value as never));
   }
 
@@ -78,9 +78,11 @@ export class RunHandlers {
     try {
       await nextMicrotask;
       if (handled === undefined) throw this.#unknown("update", name, this.#updates?.keys() ?? []);
-      const given = parsed(data);
+      const given = parseOptional(data);
       const input =
-        handled.input === undefined ? given : await fitting(handled.input, given, `the input of update "${name}"`);
+        handled.input === undefined
+          ? given
+          : await validateValue(handled.input, given, `the input of update "${name}"`);
       const output = textOf(await handled.handler(input as never), `the answer to update "${name}"`);
       onAnswer({ type: "answer", update, ...(output !== undefined && { output }) });
     } catch (error) {

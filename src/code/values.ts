@@ -7,7 +7,7 @@ import { payloadBytesMax } from "../kernel/payload.ts";
 
 // Values on their way into and out of the code of workflows, where they are JSON text.
 
-export function parsed(text: string | undefined): unknown {
+export function parseOptional(text: string | undefined): unknown {
   return text === undefined ? undefined : (JSON.parse(text) as unknown);
 }
 
@@ -22,11 +22,11 @@ export function textOf(value: unknown, what: string, bytesMax = payloadBytesMax)
 }
 
 /** `INPUT_INVALID`. */
-export async function fitting(schema: StandardSchema, value: unknown, what: string): Promise<unknown> {
-  return accepted(await validate(schema, value), what);
+export async function validateValue(schema: StandardSchema, value: unknown, what: string): Promise<unknown> {
+  return requireValid(await validate(schema, value), what);
 }
 
-export function accepted(verdict: ParamsVerdict, what: string): unknown {
+export function requireValid(verdict: ParamsVerdict, what: string): unknown {
   if (verdict.ok) return verdict.value;
   throw new EngineError("INPUT_INVALID", `${what} does not fit its schema: ${verdict.issues}`);
 }

@@ -1,6 +1,6 @@
 import { EngineError } from "../base/error.ts";
 import type { Step } from "../kernel/code/step.ts";
-import { handled } from "./context-promise.ts";
+import { markHandled } from "./context-promise.ts";
 import { WorkflowCanceled } from "./step-failed.ts";
 
 export type TaskStep = Extract<Step, { type: "activity" | "child" }>;
@@ -31,7 +31,7 @@ export class Wait<T = unknown> {
   /** Rejects the promise, and marks it as handled: code that does not await it any more must not end the process. */
   reject(error: unknown): void {
     this.#end();
-    void handled(this.promise);
+    void markHandled(this.promise);
     this.#settle.reject(error);
   }
 

@@ -31,7 +31,7 @@ export class CodeWatch {
   #isWatching = false;
 
   constructor(logger: Logger) {
-    this.logger = unwatched(logger);
+    this.logger = withoutWatch(logger);
   }
 
   start(): void {
@@ -77,7 +77,7 @@ export class CodeWatch {
   }
 }
 
-function unwatched(logger: Logger): Logger {
+function withoutWatch(logger: Logger): Logger {
   return {
     debug: (fields, message) => current.run(undefined, () => logger.debug(fields, message)),
     info: (fields, message) => current.run(undefined, () => logger.info(fields, message)),

@@ -74,7 +74,7 @@ function isGivenUp(value: unknown): boolean {
 export function watchGlobals(onCall: (call: UnsteadyCall) => void): () => void {
   const restores = watchedCalls().map((each) =>
     replace(each.holder, each.name, (original) =>
-      noting(original, (args) => (each.isWrong?.(args) ?? true) && onCall(each)),
+      observeCalls(original, (args) => (each.isWrong?.(args) ?? true) && onCall(each)),
     ),
   );
   // A date's `constructor` is the class found under the name `Date`.
@@ -90,7 +90,7 @@ export function watchGlobals(onCall: (call: UnsteadyCall) => void): () => void {
  * Wraps a function without changing its behaviour or its properties. A construction with arguments, such as a date of a
  * given time, is deterministic and not noted.
  */
-function noting(original: Callable, note: (args: readonly unknown[]) => void): Callable {
+function observeCalls(original: Callable, note: (args: readonly unknown[]) => void): Callable {
   return new Proxy(original, {
     apply: (target, self, args) => {
       note(args);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { hasCode } from "../base/error.ts";
 import type { TaskRun } from "./task-run.ts";
-import type { Answer } from "./worker.ts";
+import type { WorkerAnswer } from "./worker.ts";
 import { HandSession, makeRun, RecordingListener, Rig, settle, success } from "./dispatcher.rig.ts";
 
 describe("the lease", () => {
@@ -149,7 +149,7 @@ describe("adopt", () => {
   test("follows an attempt that runs already, even above the size, and tells nobody that it starts", async () => {
     const { rig, session } = await adopting();
     await rig.enqueue("own");
-    const { promise, resolve } = Promise.withResolvers<Answer>();
+    const { promise, resolve } = Promise.withResolvers<WorkerAnswer>();
     const startedAt = rig.clock.now() - 5000;
     assert.equal(rig.dispatcher.adopt(rig.run("brought"), session, promise, startedAt), true);
     assert.deepEqual(rig.running, ["own", "brought"]);
@@ -167,7 +167,7 @@ describe("adopt", () => {
 
   test("counts the timeout from the start, and stops what runs", async () => {
     const { rig, session } = await adopting();
-    const { promise } = Promise.withResolvers<Answer>();
+    const { promise } = Promise.withResolvers<WorkerAnswer>();
     const run = rig.run("a", { timeoutMs: 6000 });
     rig.dispatcher.adopt(run, session, promise, rig.clock.now() - 5000);
     await rig.clock.advance(999);
@@ -179,7 +179,7 @@ describe("adopt", () => {
   test("takes an attempt out of the queue, and leaves alone one that runs on another worker", async () => {
     const { rig, session } = await adopting();
     await rig.enqueue("own", "waiting");
-    const { promise } = Promise.withResolvers<Answer>();
+    const { promise } = Promise.withResolvers<WorkerAnswer>();
     assert.equal(rig.dispatcher.adopt(rig.run("waiting"), session, promise, 0), true);
     assert.deepEqual([rig.running, rig.waiting], [["own", "waiting"], []]);
     const other = new HandSession("b");
@@ -198,13 +198,16 @@ describe("adopt", () => {
     const { rig, session } = await adopting();
     await rig.enqueue("own", "waiting");
     session.isThere = false;
-    assert.equal(rig.dispatcher.adopt(rig.run("waiting"), session, Promise.withResolvers<Answer>().promise, 0), false);
+    assert.equal(
+      rig.dispatcher.adopt(rig.run("waiting"), session, Promise.withResolvers<WorkerAnswer>().promise, 0),
+      false,
+    );
     assert.deepEqual([rig.running, rig.waiting], [["own"], ["waiting"]]);
   });
 
   test("hears of an attempt that its worker gave up in good order as withdrawn: it cannot start here again", async () => {
     const { rig, session } = await adopting();
-    const { promise, resolve } = Promise.withResolvers<Answer>();
+    const { promise, resolve } = Promise.withResolvers<WorkerAnswer>();
     rig.dispatcher.adopt(rig.run("a"), session, promise, 0);
     resolve({ kind: "refused", why: "the worker is stopping" });
     await settle();
@@ -217,7 +220,7 @@ describe("adopt", () => {
     session.slots = 5;
     rig.dispatcher.onJobsChanged();
     await rig.enqueue(rig.run("own", twice));
-    const { promise, resolve } = Promise.withResolvers<Answer>();
+    const { promise, resolve } = Promise.withResolvers<WorkerAnswer>();
     rig.dispatcher.adopt(rig.run("brought", twice), session, promise, rig.clock.now());
     await rig.enqueue(rig.run("next", twice));
     session.call("own").resolve(success);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { HandSession, Rig, settle, success } from "./dispatcher.rig.ts";
-import type { Answer } from "./worker.ts";
+import type { WorkerAnswer } from "./worker.ts";
 
 const jobs = ["everywhere", "embedded", "remote", "second"];
 const domains = ["default", "data"];
@@ -133,7 +133,7 @@ class Model {
   #adopt(session: HandSession): void {
     const id = this.#newId("everywhere", "data");
     const run = this.rig.run(id, { job: "everywhere", domain: "data" });
-    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+    const { promise, resolve, reject } = Promise.withResolvers<WorkerAnswer>();
     const answer = promise.finally(() => session.taken.delete(id));
     assert.equal(this.rig.dispatcher.adopt(run, session, answer, this.rig.clock.now()), true);
     session.calls.push({ run, abort: session.followed.get(id)!, promise, resolve, reject });

@@ -6,7 +6,7 @@ import { LogBook } from "../testing/log-book.rig.ts";
 import type { Abort } from "./abort.ts";
 import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
 import type { AttemptListener, TaskRun } from "./task-run.ts";
-import type { Answer, ConnectedWorker, Worker, WorkerConnection } from "./worker.ts";
+import type { WorkerAnswer, ConnectedWorker, Worker, WorkerConnection } from "./worker.ts";
 
 /** Lets everything happen that waits for nothing but its turn. */
 export async function settle(): Promise<void> {
@@ -74,8 +74,8 @@ export class HandClock implements Clock {
 export interface Call {
   readonly run: TaskRun;
   readonly abort: Abort;
-  readonly promise: Promise<Answer>;
-  readonly resolve: (answer: Answer) => void;
+  readonly promise: Promise<WorkerAnswer>;
+  readonly resolve: (answer: WorkerAnswer) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -85,7 +85,7 @@ export class HandWorker implements Worker {
   readonly isRemote: boolean = false;
   readonly missing = new Set<string>();
   readonly calls: Call[] = [];
-  answer: ((run: TaskRun) => Outcome | Promise<Answer>) | undefined;
+  answer: ((run: TaskRun) => Outcome | Promise<WorkerAnswer>) | undefined;
   stopped = false;
 
   get freeSlots(): number {
@@ -96,8 +96,8 @@ export class HandWorker implements Worker {
     return !this.missing.has(id);
   }
 
-  execute(run: TaskRun, abort: Abort): Outcome | Promise<Answer> {
-    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  execute(run: TaskRun, abort: Abort): Outcome | Promise<WorkerAnswer> {
+    const { promise, resolve, reject } = Promise.withResolvers<WorkerAnswer>();
     // Where `answer` was given instead, nobody looks at this one; it may be rejected all the same.
     promise.catch(() => undefined);
     this.calls.push({ run, abort, promise, resolve, reject });
@@ -164,7 +164,7 @@ export class HandSession extends HandWorker implements ConnectedWorker {
     this.taken.add(attemptId);
   }
 
-  override execute(run: TaskRun, abort: Abort): Promise<Answer> {
+  override execute(run: TaskRun, abort: Abort): Promise<WorkerAnswer> {
     this.follow(run.attemptId, abort);
     return Promise.resolve(super.execute(run, abort)).finally(() => this.taken.delete(run.attemptId));
   }

@@ -12,8 +12,8 @@ import type { ReactionSlots } from "./reaction-slots.ts";
 import type { TaskProgress } from "./task-progress.ts";
 import type { TaskRun } from "./task-run.ts";
 import { UnsettledJobs } from "./unsettled-jobs.ts";
-import type { Wait } from "./wait-reason.ts";
-import { type Answer, type ConnectedWorker, isConnected, type Worker, type WorkerConnection } from "./worker.ts";
+import type { TaskWait } from "./wait-reason.ts";
+import { type WorkerAnswer, type ConnectedWorker, isConnected, type Worker, type WorkerConnection } from "./worker.ts";
 import { WorkerRing } from "./worker-ring.ts";
 
 export type { DomainOptions, DomainOverview, DomainStatus } from "./domain-pool.ts";
@@ -258,7 +258,7 @@ export class Dispatcher {
    * followed like one that was started here; but if the worker returns it when it stops, its listener is notified that it was
    * withdrawn. Replaces the same attempt if it waits here. False if it runs on another worker, or this one is gone.
    */
-  adopt(run: TaskRun, worker: ConnectedWorker, outcome: Promise<Answer>, startedAt: number): boolean {
+  adopt(run: TaskRun, worker: ConnectedWorker, outcome: Promise<WorkerAnswer>, startedAt: number): boolean {
     if (!this.#workers.has(worker)) return false;
     const before = this.#attempts.get(run.attemptId);
     if (before?.state === "running") return before.worker === worker && this.rebind(run);
@@ -608,11 +608,11 @@ export class Dispatcher {
 
   // Ending
 
-  #await(attempt: Attempt, answer: Promise<Answer>): void {
+  #await(attempt: Attempt, answer: Promise<WorkerAnswer>): void {
     const worker = attempt.worker as Worker;
     const remote = isConnected(worker) ? worker : undefined;
     if (remote === undefined) this.#unsettled.add(attempt);
-    const settle = (settled: Answer): void => {
+    const settle = (settled: WorkerAnswer): void => {
       if (remote === undefined) this.#unsettled.delete(attempt);
       if (settled.kind === "refused") this.#onRefused(attempt, settled.why);
       else this.#end(attempt, settled, remote);
@@ -800,7 +800,7 @@ export class Dispatcher {
     this.#logger.error({ attemptId, error }, "the listener of an attempt threw while it was notified");
   }
 
-  #reasonToWait({ state, run, care }: Attempt): Wait {
+  #reasonToWait({ state, run, care }: Attempt): TaskWait {
     const suspect = this.#isolation.isolatedSuspect(this.#clock.now());
     const pool = this.#pools.of(run.domain);
     if (!this.#workers.knows(run.job)) {
@@ -875,7 +875,7 @@ export interface DispatcherOptions {
 export interface WaitingRun {
   readonly run: TaskRun;
   readonly queuedAt: number;
-  readonly wait: Wait;
+  readonly wait: TaskWait;
 }
 
 export interface RunningRun {

@@ -1,12 +1,12 @@
-import type { Answer } from "./worker.ts";
+import type { WorkerAnswer } from "./worker.ts";
 import type { AttemptDescriptor } from "./attempt-descriptor.ts";
 import type { Grant } from "./session-message.ts";
 
 /** The member's record of an attempt that a remote worker runs or is about to run. */
 export class SessionAttempt {
   readonly descriptor: AttemptDescriptor;
-  readonly outcome: Promise<Answer>;
-  readonly settle: (answer: Answer | Promise<Answer>) => void;
+  readonly outcome: Promise<WorkerAnswer>;
+  readonly settle: (answer: WorkerAnswer | Promise<WorkerAnswer>) => void;
   readonly fail: (error: unknown) => void;
   /** The number of its grant: undefined until it is sent; 0 if it comes from an earlier connection. */
   grant: number | undefined;
@@ -20,7 +20,7 @@ export class SessionAttempt {
   announce: (() => void) | undefined;
 
   constructor(descriptor: AttemptDescriptor, origin: "granted" | "announced") {
-    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+    const { promise, resolve, reject } = Promise.withResolvers<WorkerAnswer>();
     this.descriptor = descriptor;
     this.outcome = promise;
     this.settle = resolve;

@@ -18,7 +18,7 @@ import type { TaskInputs } from "./task-run.ts";
  * - M5 An abort is answered with `Refused`, even if the attempt does not run: its grant is void from then on. It is repeated
  *   until the worker has answered, or has closed the grant and does not list the attempt.
  */
-export type WorkerMessage = Hello | Heartbeat | Result | Refusal | Leaving | Logged;
+export type WorkerMessage = Hello | Heartbeat | Result | GrantRefusal | Leaving | Logged;
 
 export type MemberMessage = Welcome | Grant | AbortOrder | Acknowledged | Renewed | Goodbye;
 
@@ -69,7 +69,7 @@ export interface Result extends GrantKey {
 }
 
 /** The worker did not start the attempt, or has stopped it. It may run elsewhere. */
-export interface Refusal extends GrantKey {
+export interface GrantRefusal extends GrantKey {
   readonly type: "Refused";
   readonly why: string;
 }

@@ -41,7 +41,7 @@ import type {
   Logged,
   LoggedLine,
   MemberMessage,
-  Refusal,
+  GrantRefusal,
   Result,
   RunningAttempt,
   LeaseRenewal,
@@ -159,7 +159,7 @@ const workerMessage = taggedUnion("type", {
     finished: keys,
   }),
   Result: object<Result>({ type: anything, ...keyFields, outcome, startedAt: time }),
-  Refused: object<Refusal>({ type: anything, ...keyFields, why: text({ max: 10_000 }) }),
+  Refused: object<GrantRefusal>({ type: anything, ...keyFields, why: text({ max: 10_000 }) }),
   Leaving: object<Leaving>({ type: anything }),
   Logged: object<Logged>({ type: anything, lines: list(loggedLine, { max: 1000 }) }),
 } satisfies Record<WorkerMessage["type"], Schema>);

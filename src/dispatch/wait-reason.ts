@@ -17,7 +17,7 @@ export type WaitReason =
   | "isolation"
   | "engine";
 
-export interface Wait {
+export interface TaskWait {
   readonly reason: WaitReason;
   readonly text: string;
 }

@@ -13,7 +13,7 @@ import type { Grant, GrantKey, Hello, MemberMessage, WorkerMessage } from "./ses
 import { parseMemberMessage } from "./session-schema.ts";
 import type { TaskLogLine } from "./task-log.ts";
 import type { TaskRun } from "./task-run.ts";
-import type { Answer } from "./worker.ts";
+import type { WorkerAnswer } from "./worker.ts";
 import type { AnnouncedAttempt, SessionParts } from "./worker-session.ts";
 import { WorkerSession } from "./worker-session.ts";
 import { WorkerSessions } from "./worker-sessions.ts";
@@ -136,7 +136,7 @@ class SessionRig {
 }
 
 interface Said {
-  answer: Answer | undefined;
+  answer: WorkerAnswer | undefined;
   error?: unknown;
 }
 

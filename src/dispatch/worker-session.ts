@@ -18,7 +18,7 @@ import {
   type Hello,
   type LoggedLine,
   type MemberMessage,
-  type Refusal,
+  type GrantRefusal,
   type Result,
   type RunningAttempt,
   type LeaseRenewal,
@@ -26,7 +26,7 @@ import {
 } from "./session-message.ts";
 import type { OnTaskLog } from "./task-log.ts";
 import type { TaskRun } from "./task-run.ts";
-import type { Answer, ConnectedWorker, WorkerConnection } from "./worker.ts";
+import type { WorkerAnswer, ConnectedWorker, WorkerConnection } from "./worker.ts";
 
 export interface SessionParts {
   readonly clock: Clock;
@@ -59,7 +59,7 @@ export interface AnnouncedAttempt {
   readonly worker: ConnectedWorker;
   readonly descriptor: AttemptDescriptor;
   /** The outcome for `Dispatcher.adopt`; settled at once if the attempt has ended. */
-  readonly outcome: Promise<Answer>;
+  readonly outcome: Promise<WorkerAnswer>;
   /** Makes the worker stop the attempt, or forget its result, because no owner wants it. */
   decline(): void;
 }
@@ -179,7 +179,7 @@ export class WorkerSession implements ConnectedWorker {
   }
 
   /** Grants the attempt to the worker, unless the worker has announced that it runs it already. */
-  execute(run: TaskRun, abort: Abort): Promise<Answer> {
+  execute(run: TaskRun, abort: Abort): Promise<WorkerAnswer> {
     this.#reserved.delete(run.attemptId);
     const known = this.#attempts.get(run.attemptId);
     if (known !== undefined) {
@@ -497,7 +497,7 @@ export class WorkerSession implements ConnectedWorker {
     } else this.#send({ type: "Acknowledged", attemptId, grant });
   }
 
-  #onRefused({ attemptId, grant, why }: Refusal): void {
+  #onRefused({ attemptId, grant, why }: GrantRefusal): void {
     this.#settleStopping({ attemptId, grant });
     const attempt = this.#attempts.get(attemptId);
     if (attempt === undefined || attempt.grant !== grant) return;

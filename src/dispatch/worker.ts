@@ -20,12 +20,12 @@ export interface Worker {
    * Runs the attempt; failures of the job are outcomes. The outcome of a synchronous job is returned without a promise.
    * After an abort the answer is ignored, but should come soon.
    */
-  execute(run: TaskRun, abort: Abort): Outcome | Promise<Answer>;
+  execute(run: TaskRun, abort: Abort): Outcome | Promise<WorkerAnswer>;
   /** Releases resources: terminates threads; disconnects a remote worker, which connects elsewhere. */
   stop(): Promise<void>;
 }
 
-export type Answer = Outcome | Refused;
+export type WorkerAnswer = Outcome | Refused;
 
 /** The worker did not run the attempt: it is requeued, and this counts as no failure. */
 export interface Refused {

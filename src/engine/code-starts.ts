@@ -3,7 +3,7 @@ import { type CodeWorkflow, isCodeWorkflow } from "../authoring/code-workflow.ts
 import { EngineError, hasCode } from "../base/error.ts";
 import { preview } from "../base/preview.ts";
 import { checkName } from "../code/step-check.ts";
-import { fitting, textOf } from "../code/values.ts";
+import { validateValue, textOf } from "../code/values.ts";
 import { hasEnded } from "../kernel/status.ts";
 import type { CallClient } from "../runtime/call-client.ts";
 import type { Reuse } from "../runtime/instance-starter.ts";
@@ -46,7 +46,7 @@ export class CodeStarts {
     this.#refuseUnregistered(workflow);
     if (workflow.input === undefined) return this.#startWith(workflow, input, start);
     const what = `the input of workflow "${workflow.name}"`;
-    return fitting(workflow.input, input, what).then(() => this.#startWith(workflow, input, start));
+    return validateValue(workflow.input, input, what).then(() => this.#startWith(workflow, input, start));
   }
 
   #startWith(workflow: CodeWorkflow, input: unknown, start: CodeStart): Promise<void> {

@@ -17,7 +17,7 @@ import { preview } from "../base/preview.ts";
 import type { MemberEvent } from "../cluster/member-event.ts";
 import type { MemberView } from "../cluster/member-view.ts";
 import { checkName } from "../code/step-check.ts";
-import { parsed, textOf } from "../code/values.ts";
+import { parseOptional, textOf } from "../code/values.ts";
 import type { DomainOverview } from "../dispatch/dispatcher.ts";
 import type { Link, LinkListener } from "../dispatch/link.ts";
 import type { EndStatus } from "../kernel/status.ts";
@@ -263,7 +263,7 @@ export class Engine implements InstanceOperations {
     checkName("a query", query);
     const text = toJsonText(input, `the input of query "${query}"`);
     const given = text === undefined ? {} : { input: text };
-    return parsed(await this.#instances.read({ type: "QueryCode", id: instanceId, query, ...given })) as Answer;
+    return parseOptional(await this.#instances.read({ type: "QueryCode", id: instanceId, query, ...given })) as Answer;
   }
 
   /**

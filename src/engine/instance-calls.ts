@@ -1,4 +1,4 @@
-import { parsed } from "../code/values.ts";
+import { parseOptional } from "../code/values.ts";
 import { EngineError } from "../base/error.ts";
 import { preview } from "../base/preview.ts";
 import type { Event } from "../kernel/event.ts";
@@ -67,7 +67,7 @@ export class InstanceCalls {
     const { status, reason, outputs, output } = end;
     if (status === "Failed") throw new WorkflowFailed(id, reason, end.failedTasks ?? []);
     if (status === "Terminated") throw new WorkflowTerminated(id, reason);
-    if (outputs === undefined && typeof output !== "object") return parsed(output);
+    if (outputs === undefined && typeof output !== "object") return parseOptional(output);
     if (outputs !== undefined) refuseLargeResult(id, outputs);
     const texts = outputs && textsAtHand(outputs);
     return texts === undefined ? await this.#readResult(end) : parseTexts(texts);
@@ -102,7 +102,7 @@ export class InstanceCalls {
   }
 
   async readPayload(key: number, payload: Payload | undefined): Promise<unknown> {
-    return parsed(await readText(payload, (refs) => this.#parts.store.readPayloads(key, refs)));
+    return parseOptional(await readText(payload, (refs) => this.#parts.store.readPayloads(key, refs)));
   }
 
   async #readPayloads(key: number, payloads: Payloads): Promise<Record<string, unknown>> {

@@ -7,7 +7,7 @@ import { workflowVersion } from "../authoring/workflow-version.ts";
 import { assert, unreachable } from "../base/assert.ts";
 import { EngineError, hasCode } from "../base/error.ts";
 import { preview } from "../base/preview.ts";
-import { fitting, textOf } from "../code/values.ts";
+import { validateValue, textOf } from "../code/values.ts";
 import type { DagSpec } from "../kernel/dag/dag-spec.ts";
 import { Graph } from "../kernel/dag/graph.ts";
 import { isJobWorkflowName, isOwnWorkflowName, jobWorkflowPrefix, ownWorkflowPrefix } from "../kernel/event.ts";
@@ -262,7 +262,7 @@ export class Submission {
     if (schema === undefined) return;
     const what = `the input of workflow "${name}"`;
     const text = textOf(input, what);
-    await fitting(schema, text === undefined ? undefined : JSON.parse(text), what);
+    await validateValue(schema, text === undefined ? undefined : JSON.parse(text), what);
   }
 
   get names(): string[] {

@@ -221,7 +221,7 @@ export class ClusterMember implements RegionCluster, CallTransport {
     const { clock, options } = this.#parts;
     const { promise: timeout, resolve } = Promise.withResolvers<void>();
     const timer = clock.after(options.timings.suspectMs, resolve);
-    await Promise.race([this.#keeper.settled().then(() => this.#newView()), timeout]);
+    await Promise.race([this.#keeper.whenSettled().then(() => this.#newView()), timeout]);
     timer.cancel();
   }
 

@@ -1,7 +1,7 @@
 import type { Clock } from "../base/clock.ts";
 import { EngineError, hasCode } from "../base/error.ts";
 import type { Random } from "../base/random.ts";
-import { unanswered } from "../cluster/outgoing-call.ts";
+import { unansweredError } from "../cluster/outgoing-call.ts";
 import { LocalCalls } from "../cluster/local-calls.ts";
 import { shardOfKey } from "../stores/instance-key.ts";
 import type { DomainRow } from "../stores/store.ts";
@@ -100,7 +100,7 @@ export class CallClient {
     const key = random.uuid(clock.now());
     const since = clock.monotonic();
     const work = handler.handleFirst<T>(number, call, key);
-    const done = this.#localCalls.bound(work, { timeoutMs, onTime: () => unanswered(number, timeoutMs) });
+    const done = this.#localCalls.bound(work, { timeoutMs, onTime: () => unansweredError(number, timeoutMs) });
     return done.catch((error: unknown) => {
       if (!hasCode(error, "SHARD_MOVED")) throw error;
       const leftMs = Math.max(0, timeoutMs - (clock.monotonic() - since));

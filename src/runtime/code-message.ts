@@ -1,6 +1,6 @@
 import { EngineError, messageOf } from "../base/error.ts";
 import type { CodeState } from "../kernel/code/code-state.ts";
-import type { Message, Told } from "./message.ts";
+import type { Message, InputMessage } from "./message.ts";
 
 /** The message is answered by the instance's code: a query of code, or an update that is not on record yet. */
 export function needsCode(message: Message, state: CodeState): boolean {
@@ -30,9 +30,9 @@ export function isRepeatedOutcome(message: Message, state: CodeState): boolean {
  * Removes the start of a new instance from the inbox, and the events that were raised with it: they are acknowledged
  * together, and need no code.
  */
-export function takeStart(inbox: Message[]): Told[] {
+export function takeStart(inbox: Message[]): InputMessage[] {
   const end = inbox.findIndex((message) => !isStartOrEvent(message));
-  return inbox.splice(0, end === -1 ? inbox.length : end) as Told[];
+  return inbox.splice(0, end === -1 ? inbox.length : end) as InputMessage[];
 }
 
 function isStartOrEvent(message: Message): boolean {
@@ -40,7 +40,7 @@ function isStartOrEvent(message: Message): boolean {
 }
 
 /** The error for the caller of an update whose validator threw. */
-export function updateRefusal({ input }: Told, error: unknown): EngineError {
+export function updateRefusal({ input }: InputMessage, error: unknown): EngineError {
   if (error instanceof EngineError) return error;
   const name = "name" in input ? input.name : "";
   return new EngineError("INPUT_INVALID", `update "${name}" was not let in: ${messageOf(error)}`, { cause: error });

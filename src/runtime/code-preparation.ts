@@ -12,7 +12,7 @@ import { arrivalOf, type PayloadReader } from "./code-arrival.ts";
 import { changesNothing, isRepeatedOutcome, needsCode, takeStart, updateRefusal } from "./code-message.ts";
 import { DeferredQuestions } from "./deferred-questions.ts";
 import type { ActorTurn, InstanceActor } from "./instance-actor.ts";
-import type { Message, Told } from "./message.ts";
+import type { Message, InputMessage } from "./message.ts";
 import type { RecordedReaction } from "./recorded-reaction.ts";
 
 /**
@@ -320,7 +320,7 @@ export class CodePreparation implements RunListener, RunOwner, PayloadReader {
   }
 
   /** Resolves when the code is there to see the events; undefined if it is already, or need not be. */
-  #handle(message: Told, open: ActorTurn): Promise<void> | undefined {
+  #handle(message: InputMessage, open: ActorTurn): Promise<void> | undefined {
     const { input } = message;
     if (input.type === "ResumeInstance" && this.#code.attention !== undefined) {
       this.#code.attention = undefined;
@@ -346,7 +346,7 @@ export class CodePreparation implements RunListener, RunOwner, PayloadReader {
   }
 
   /** False if the cancel needs no care, and is handled like any other message. */
-  #cancel(message: Told, input: CancelInstance, open: ActorTurn): boolean {
+  #cancel(message: InputMessage, input: CancelInstance, open: ActorTurn): boolean {
     const { run } = this.#code;
     // The instance is on its way to its end already, and its compensation must not be cut short.
     if (run?.compensation.isUndoing === true && !this.#actor.hasEnded) open.accept(message);
@@ -363,7 +363,7 @@ export class CodePreparation implements RunListener, RunOwner, PayloadReader {
     return true;
   }
 
-  #wakeWithoutCode(message: Told, open: ActorTurn): void {
+  #wakeWithoutCode(message: InputMessage, open: ActorTurn): void {
     const { state } = this.#machine;
     const isTimeUp = state.compensationMs !== undefined;
     this.#actor.take(message, open, { type: "TimerDue", isCodeAbsent: true });

@@ -7,7 +7,7 @@ import type { HistoryRow, InstanceRow } from "../stores/store.ts";
 import type { DagDefinition } from "./definitions.ts";
 import { TimeBudget } from "../expressions/expression-cost.ts";
 import { type ActorShard, type ActorTurn, type FindAttempt, InstanceActor } from "./instance-actor.ts";
-import type { Told } from "./message.ts";
+import type { InputMessage } from "./message.ts";
 import {
   allOutputs,
   type Payloads,
@@ -104,7 +104,7 @@ export class DagActor extends InstanceActor<DagMachine> {
     }
   }
 
-  override take(message: Told, open: ActorTurn): void {
+  override take(message: InputMessage, open: ActorTurn): void {
     if (message.input.type === "UpdateParams") this.#keepParams(message.input.task);
     super.take(message, open);
   }

@@ -12,7 +12,7 @@ import { RigShard, RigStore } from "./shard.rig.ts";
 const lostMs = 60_000;
 
 /** The other members, as the test says they are. */
-class FakeHolders implements AttemptHosts {
+class FakeHosts implements AttemptHosts {
   readonly lostMs = lostMs;
   readonly living = new Set<string>();
   readonly left = new Set<string>();
@@ -48,8 +48,8 @@ describe("an attempt that another member holds", () => {
   let store: RigStore;
   let lane: Lane;
   let shard: RigShard;
-  let hosts: FakeHolders;
-  let attached: DelegatedAttempts;
+  let hosts: FakeHosts;
+  let delegated: DelegatedAttempts;
 
   beforeEach(async () => {
     clock = new TestClock();
@@ -57,11 +57,11 @@ describe("an attempt that another member holds", () => {
     await store.open();
     lane = new Lane({ store, clock, logger: silentLogger, onHealth: () => undefined });
     shard = new RigShard(0, await store.claim(0), lane);
-    hosts = new FakeHolders();
-    attached = attachedOf({ clean: false, previousOwner: "before" });
+    hosts = new FakeHosts();
+    delegated = delegatedOf({ clean: false, previousOwner: "before" });
   });
 
-  function attachedOf(claim: Pick<ShardClaim, "clean" | "previousOwner">): DelegatedAttempts {
+  function delegatedOf(claim: Pick<ShardClaim, "clean" | "previousOwner">): DelegatedAttempts {
     return new DelegatedAttempts(clock, hosts, { epoch: 2, batch: 1, lastKey: 0, ...claim });
   }
 
@@ -71,7 +71,7 @@ describe("an attempt that another member holds", () => {
     const run = shard.run(actor);
     actor.onStarted(run, { worker, startedAt: clock.now() });
     await lane.flush(shard);
-    attached.add(run, worker);
+    delegated.add(run, worker);
     return run;
   }
 
@@ -91,10 +91,10 @@ describe("an attempt that another member holds", () => {
     hosts.living.add("m");
     const run = await running("i", "m");
     for (let beats = 0; beats < 20; beats++) {
-      assert.equal(attached.classify(run.attemptId), "elsewhere");
+      assert.equal(delegated.classify(run.attemptId), "elsewhere");
       await clock.advance(lostMs - 1);
-      assert.equal(attached.renew(run.attemptId, "m"), true);
-      attached.sweep();
+      assert.equal(delegated.renew(run.attemptId, "m"), true);
+      delegated.sweep();
     }
     assert.equal(await lastEvent(run), "");
   });
@@ -103,7 +103,7 @@ describe("an attempt that another member holds", () => {
   async function sweepFor(ms: number): Promise<void> {
     for (let passed = 0; passed < ms; passed += lostMs / 8) {
       await clock.advance(Math.min(lostMs / 8, ms - passed));
-      attached.sweep();
+      delegated.sweep();
     }
   }
 
@@ -111,21 +111,21 @@ describe("an attempt that another member holds", () => {
     hosts.living.add("m");
     const run = await running("i", "m");
     await sweepFor(lostMs - 1);
-    attached.sweep();
+    delegated.sweep();
     assert.equal(await lastEvent(run), "");
     await clock.advance(1);
-    attached.sweep();
+    delegated.sweep();
     assert.equal(await lastEvent(run), "TaskInterrupted");
-    assert.equal(attached.renew(run.attemptId, "m"), false, "a lost one is not wanted any more");
+    assert.equal(delegated.renew(run.attemptId, "m"), false, "a lost one is not wanted any more");
   });
 
   test("is lost as soon as its host is no longer a member", async () => {
     hosts.living.add("m");
     const run = await running("i", "m");
     hosts.living.delete("m");
-    attached.sweep();
+    delegated.sweep();
     assert.equal(await lastEvent(run), "TaskInterrupted");
-    attached.sweep();
+    delegated.sweep();
     const interruptions = (await events(run.actor)).filter((type) => type === "TaskInterrupted");
     assert.equal(interruptions.length, 1, "and once only");
   });
@@ -135,64 +135,64 @@ describe("an attempt that another member holds", () => {
     const run = await running("i", "m");
     hosts.living.delete("m");
     hosts.left.add("m");
-    attached.sweep();
+    delegated.sweep();
     assert.equal(await lastEvent(run), "TasksWithdrawn");
   });
 
   test("was stopped, if it was the last owner's own and that one left the shard in good order", async () => {
-    attached = attachedOf({ clean: true, previousOwner: "before" });
+    delegated = delegatedOf({ clean: true, previousOwner: "before" });
     const own = await running("i", "before");
     const other = await running("j", "somebody");
-    assert.equal(attached.classify(own.attemptId), "stopped");
-    assert.equal(attached.classify(other.attemptId), "lost");
+    assert.equal(delegated.classify(own.attemptId), "stopped");
+    assert.equal(delegated.classify(other.attemptId), "lost");
   });
 
   test("that the last owner took along is lost with it, however well it left the shard", async () => {
-    attached = attachedOf({ clean: true, previousOwner: "before" });
+    delegated = delegatedOf({ clean: true, previousOwner: "before" });
     hosts.living.add("before");
     const runs = [await running("i", "before"), await running("j", "before")];
-    attached.sweep();
+    delegated.sweep();
     await clock.advance(lostMs - 1);
-    attached.renew(runs[1]?.attemptId ?? "", "before");
+    delegated.renew(runs[1]?.attemptId ?? "", "before");
     await clock.advance(1);
-    attached.sweep();
+    delegated.sweep();
     hosts.living.delete("before");
-    attached.sweep();
+    delegated.sweep();
     for (const run of runs) assert.equal(await lastEvent(run), "TaskInterrupted");
   });
 
   test("is not judged by a view from before the shard was claimed: its host may have joined since", async () => {
     hosts.viewAskedAt = clock.monotonic() - 1;
     const run = await running("i", "m");
-    assert.equal(attached.classify(run.attemptId), "elsewhere");
-    attached.sweep();
+    assert.equal(delegated.classify(run.attemptId), "elsewhere");
+    delegated.sweep();
     hosts.viewAskedAt = clock.monotonic();
     hosts.living.add("m");
-    assert.equal(attached.classify(run.attemptId), "elsewhere");
+    assert.equal(delegated.classify(run.attemptId), "elsewhere");
     hosts.living.delete("m");
-    assert.equal(attached.classify(run.attemptId), "lost");
+    assert.equal(delegated.classify(run.attemptId), "lost");
   });
 
   test("that ended here while the shard was away is waited for until its report comes", async () => {
     const run = await running("i", "m");
     hosts.reporting.add(run.attemptId);
-    assert.equal(attached.classify(run.attemptId), "elsewhere");
+    assert.equal(delegated.classify(run.attemptId), "elsewhere");
   });
 
   test("on a remote worker outlives the worker's member, which may turn up at another", async () => {
     const run = await running("i", "m/gpu");
-    attached.sweep();
+    delegated.sweep();
     await sweepFor(lostMs - 1);
-    attached.sweep();
+    delegated.sweep();
     assert.equal(await lastEvent(run), "");
-    assert.throws(() => attached.renew(run.attemptId, "n"), { code: "CALL_UNANSWERED" });
+    assert.throws(() => delegated.renew(run.attemptId, "n"), { code: "CALL_UNANSWERED" });
     hosts.living.add("n");
-    assert.equal(attached.renew(run.attemptId, "n"), true);
+    assert.equal(delegated.renew(run.attemptId, "n"), true);
     await sweepFor(lostMs - 1);
-    attached.sweep();
+    delegated.sweep();
     assert.equal(await lastEvent(run), "");
     await clock.advance(1);
-    attached.sweep();
+    delegated.sweep();
     assert.equal(await lastEvent(run), "TaskInterrupted");
   });
 
@@ -200,7 +200,7 @@ describe("an attempt that another member holds", () => {
     hosts.living.add("m");
     const run = await running("i", "m");
     await clock.advance(3 * lostMs);
-    attached.sweep();
+    delegated.sweep();
     await sweepFor(lostMs / 2 - 1);
     assert.equal(await lastEvent(run), "");
     await sweepFor(1);
@@ -215,46 +215,46 @@ describe("an attempt that another member holds", () => {
     hosts.viewAskedAt = Infinity;
     await sweepFor(lostMs / 2 - 1);
     for (const run of runs) assert.equal(await lastEvent(run), "");
-    assert.equal(attached.delete(runs[0]?.attemptId ?? "", "m"), true, "the result that waited for the store counts");
+    assert.equal(delegated.delete(runs[0]?.attemptId ?? "", "m"), true, "the result that waited for the store counts");
     await sweepFor(1);
     assert.equal(await lastEvent(runs[1] as InstanceTaskRun), "TaskInterrupted");
   });
 
-  test("whose end is known is attached no longer", async () => {
+  test("whose end is known is delegated no longer", async () => {
     hosts.living.add("m");
     const run = await running("i", "m");
-    assert.equal(attached.delete(run.attemptId, "another"), false, "only its host speaks for it");
-    assert.equal(attached.delete(run.attemptId, "m"), true);
-    assert.equal(attached.delete(run.attemptId, "m"), false, "the report of its end counts once");
-    assert.equal(attached.renew(run.attemptId, "m"), false);
+    assert.equal(delegated.delete(run.attemptId, "another"), false, "only its host speaks for it");
+    assert.equal(delegated.delete(run.attemptId, "m"), true);
+    assert.equal(delegated.delete(run.attemptId, "m"), false, "the report of its end counts once");
+    assert.equal(delegated.renew(run.attemptId, "m"), false);
     hosts.living.delete("m");
-    attached.sweep();
+    delegated.sweep();
     assert.equal(await lastEvent(run), "");
   });
 
   test("that a worker took from one member to the next may be spoken for by each, in whatever order", async () => {
     for (const member of ["n", "o"]) hosts.living.add(member);
     const run = await running("i", "m/gpu");
-    assert.equal(attached.renew(run.attemptId, "o"), true);
-    assert.equal(attached.renew(run.attemptId, "n"), true, "it came here before, and its word after");
-    assert.equal(attached.delete(run.attemptId, "o"), true);
+    assert.equal(delegated.renew(run.attemptId, "o"), true);
+    assert.equal(delegated.renew(run.attemptId, "n"), true, "it came here before, and its word after");
+    assert.equal(delegated.delete(run.attemptId, "o"), true);
   });
 
   test("that a worker took to a member that is not known yet is neither wanted nor unwanted", async () => {
     const run = await running("i", "m/gpu");
     const unknown = { code: "CALL_UNANSWERED" };
-    assert.throws(() => attached.renew(run.attemptId, "n"), unknown);
-    assert.throws(() => attached.delete(run.attemptId, "n"), unknown);
+    assert.throws(() => delegated.renew(run.attemptId, "n"), unknown);
+    assert.throws(() => delegated.delete(run.attemptId, "n"), unknown);
     hosts.living.add("n");
-    assert.equal(attached.delete(run.attemptId, "n"), true, "its end may be the first that is heard of it");
+    assert.equal(delegated.delete(run.attemptId, "n"), true, "its end may be the first that is heard of it");
   });
 
   test("on a remote worker is lost with that, however well its member left", async () => {
-    attached = attachedOf({ clean: true, previousOwner: "before" });
+    delegated = delegatedOf({ clean: true, previousOwner: "before" });
     const run = await running("i", "before/gpu");
     hosts.left.add("before");
     await sweepFor(lostMs);
-    attached.sweep();
+    delegated.sweep();
     assert.equal(await lastEvent(run), "TaskInterrupted");
   });
 
@@ -267,14 +267,14 @@ describe("an attempt that another member holds", () => {
       await running("l", "m"),
     ];
     const [i, j, k, l] = runs.map(({ attemptId }) => attemptId) as [string, string, string, string];
-    attached.renew(k, "n");
-    attached.abort([i, j, k, "never heard of"]);
+    delegated.renew(k, "n");
+    delegated.abort([i, j, k, "never heard of"]);
     assert.deepEqual(hosts.aborted, [`m: ${i} ${k}`, `n: ${j} ${k}`], "whoever has said that it has it");
     assert.deepEqual(
-      [i, j, k, l].map((id) => attached.renew(id, "m")),
+      [i, j, k, l].map((id) => delegated.renew(id, "m")),
       [false, false, false, true],
     );
-    attached.abort([i, j, k]);
+    delegated.abort([i, j, k]);
     assert.equal(hosts.aborted.length, 2);
   });
 
@@ -282,9 +282,9 @@ describe("an attempt that another member holds", () => {
     hosts.living.add("m");
     const quarantined = await running("i", "m");
     const other = await running("j", "m");
-    attached.forget(quarantined.actor);
+    delegated.forget(quarantined.actor);
     assert.deepEqual(hosts.aborted, [`m: ${quarantined.attemptId}`]);
-    assert.equal(attached.renew(other.attemptId, "m"), true);
+    assert.equal(delegated.renew(other.attemptId, "m"), true);
     assert.equal(await lastEvent(quarantined), "", "nothing is said to the instance");
   });
 });

@@ -18,7 +18,7 @@ import type { Definition } from "./definitions.ts";
 import type { Expressions } from "../expressions/expression.ts";
 import { InstanceTaskRun, type TaskRunShard } from "./instance-task-run.ts";
 import { InstanceTurn } from "./instance-turn.ts";
-import type { Message, Origin, Told } from "./message.ts";
+import type { Message, Origin, InputMessage } from "./message.ts";
 import type { ReactionCaution } from "./reaction-caution.ts";
 import type { Payloads } from "./task-inputs.ts";
 import { instanceRow } from "./turn-rows.ts";
@@ -330,7 +330,7 @@ export abstract class InstanceActor<M extends Machine = Machine> extends TurnSta
   }
 
   /** Handles a message that may change the state; it is accepted or refused. */
-  take(message: Told, open: ActorTurn, input = message.input): void {
+  take(message: InputMessage, open: ActorTurn, input = message.input): void {
     const { turn, payloads } = open;
     const events = turn.events.length;
     const rows = payloads.rows.length;

@@ -1,5 +1,5 @@
 import { EngineError } from "../base/error.ts";
-import { parsed } from "../code/values.ts";
+import { parseOptional } from "../code/values.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import { attemptId } from "../kernel/address.ts";
 import type { Machine } from "../kernel/machine.ts";
@@ -54,7 +54,7 @@ export function readStatus(actor: InstanceActor, attempts: Attempts): InstanceVi
     ...viewInstance(machine, (task) => attempts.waitingFor(currentAttempt(machine, task))),
     historyLength: actor.eventCount,
     attention: actor instanceof CodeActor ? actor.code.attention : undefined,
-    customStatus: actor instanceof CodeActor ? parsed(actor.machine.state.customStatus) : undefined,
+    customStatus: actor instanceof CodeActor ? parseOptional(actor.machine.state.customStatus) : undefined,
   };
 }
 

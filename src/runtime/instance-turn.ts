@@ -15,7 +15,7 @@ import type {
 } from "../stores/store.ts";
 import type { CommitPart } from "./committer.ts";
 import type { Command } from "../kernel/command.ts";
-import type { Asked, Message, Origin, Told } from "./message.ts";
+import type { QueryMessage, Message, Origin, InputMessage } from "./message.ts";
 import { Tombstones } from "./outbox.ts";
 import { PayloadRows } from "./payload-rows.ts";
 import type { FencingToken } from "./fencing-token.ts";
@@ -145,20 +145,20 @@ export class InstanceTurn<Actor extends TurnActor = TurnActor> implements Commit
     (this.#outbox ??= []).push(message);
   }
 
-  accept({ origin, key }: Told): void {
+  accept({ origin, key }: InputMessage): void {
     if (key !== undefined) (this.#keys ??= []).push(key);
     if (origin !== undefined) (this.#origins ??= []).push(origin);
   }
 
   /** The start of a child that is refused is not consumed: its parent has yet to get an answer. */
-  refuse(message: Told, error: EngineError): void {
+  refuse(message: InputMessage, error: EngineError): void {
     const { input, origin } = message;
     this.#noteRefusal(message, error);
     if (origin !== undefined && input.type !== "StartInstance") (this.#origins ??= []).push(origin);
   }
 
   /** Answers a query. May be called again: the last answer counts. */
-  answer(message: Asked): void {
+  answer(message: QueryMessage): void {
     this.#refusals?.delete(message);
     try {
       message.query(this.actor.machine);

@@ -9,10 +9,10 @@ export interface Reply<T> {
 }
 
 /** An entry of an instance's inbox, until a turn takes it. */
-export type Message = Told | Asked;
+export type Message = InputMessage | QueryMessage;
 
 /** An input for the instance's machine. The reply is sent when its turn is durable. */
-export interface Told {
+export interface InputMessage {
   readonly input: Input;
   readonly reply?: Reply<void>;
   /** Position in the sending shard's outbox, for a message from another instance. */
@@ -27,7 +27,7 @@ export interface Origin {
 }
 
 /** A read: answered from the state, released with the instance's last outstanding commit. */
-export interface Asked {
+export interface QueryMessage {
   readonly query: (machine: Machine) => void;
   /** The code of the instance answers it, and may have to be replayed first. */
   readonly ofCode?: boolean;

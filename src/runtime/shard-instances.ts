@@ -5,7 +5,7 @@ import type { Input } from "./input.ts";
 import type { InstanceActor } from "./instance-actor.ts";
 import type { InstanceEntry } from "./instance-entry.ts";
 import { type InstanceTable, unknownInstance } from "./instance-table.ts";
-import type { Message, Told } from "./message.ts";
+import type { Message, InputMessage } from "./message.ts";
 import type { AttemptHosts } from "./delegated-attempts.ts";
 import type { ShardState } from "./shard-state.ts";
 import { type WaitingTask, waitingTasksOf } from "./waiting-task.ts";
@@ -192,7 +192,7 @@ export class ShardInstances {
   }
 
   /** Reports the result of an attempt that ran here while the shard moved. False for any other message. */
-  #reportToNextOwner({ id, machine: { address } }: InstanceActor, { input, reply }: Told): boolean {
+  #reportToNextOwner({ id, machine: { address } }: InstanceActor, { input, reply }: InputMessage): boolean {
     if (input.type !== "AttemptEnded") return false;
     const { task, attempt, generation } = input;
     const run = { attemptId: attemptId({ ...address, generation }, task, attempt), instanceId: id };

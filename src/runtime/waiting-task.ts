@@ -1,4 +1,4 @@
-import type { Wait } from "../dispatch/wait-reason.ts";
+import type { TaskWait } from "../dispatch/wait-reason.ts";
 import type { InstanceState } from "../kernel/instance-state.ts";
 import type { NodeId } from "../kernel/node-spec.ts";
 import { waitInside } from "../views/wait-inside.ts";
@@ -24,7 +24,7 @@ export interface WaitingTask extends TaskIdentity {
   /** End time of the last attempt, or creation time of the instance; undefined for a task that has had no attempt. */
   readonly since: number | undefined;
   readonly retryAt: number | undefined;
-  readonly wait: Wait;
+  readonly wait: TaskWait;
 }
 
 /** Lists the tasks that wait inside an instance; as many as its state's `waitingCount`. */
@@ -33,7 +33,7 @@ export function waitingTasksOf({ id, machine: { state }, shard, definition: { sp
   const identity = { instanceId: id, workflowName };
   if (state.status === "Ready" && state.waitingCount > 0) {
     const text = `a place among the ${spec.maxInstances?.max ?? 0} instances of workflow "${workflowName}" that may run at a time`;
-    const wait: Wait = { reason: "workflow-limit", text };
+    const wait: TaskWait = { reason: "workflow-limit", text };
     const noTask = { taskName: undefined, nodeId: undefined, job: undefined, retryAt: undefined };
     return [{ ...identity, ...noTask, attempt: 0, domain: domainOf(state), since: state.createdAt, wait }];
   }
@@ -49,7 +49,7 @@ export function waitingTasksOf({ id, machine: { state }, shard, definition: { sp
       domain: definition.domain ?? domainOf(state),
       since: record?.endedAt,
       retryAt: record?.retryAt,
-      wait: waitInside(state, task) as Wait,
+      wait: waitInside(state, task) as TaskWait,
     };
   });
 }

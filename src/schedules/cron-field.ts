@@ -24,7 +24,7 @@ export function valuesOf(text: string, range: FieldRange): number[] {
 function partValues(part: string, range: FieldRange): number[] {
   const [span = "", stepText, ...rest] = part.split("/");
   if (rest.length > 0 || (span === "" && stepText === undefined))
-    throw invalid(range, part, "is not a value, a range or a step");
+    throw fieldError(range, part, "is not a value, a range or a step");
   const step = stepText === undefined ? 1 : stepOf(stepText, range, part);
   const [from, to] = spanOf(span, stepText !== undefined, range, part);
   const count = range.count ?? range.max - range.min + 1;
@@ -40,7 +40,7 @@ function partValues(part: string, range: FieldRange): number[] {
 function spanOf(span: string, hasStep: boolean, range: FieldRange, part: string): [number, number] {
   if (span === "*" || span === "") return [range.min, range.max];
   const [fromText = "", toText, ...rest] = span.split("-");
-  if (rest.length > 0) throw invalid(range, part, "is not a range");
+  if (rest.length > 0) throw fieldError(range, part, "is not a range");
   const from = numberOf(fromText, range);
   if (toText !== undefined) return [from, numberOf(toText, range)];
   return [from, hasStep ? range.max : from];
@@ -49,20 +49,20 @@ function spanOf(span: string, hasStep: boolean, range: FieldRange, part: string)
 export function numberOf(text: string, range: FieldRange): number {
   const word = range.words?.indexOf(text.toUpperCase()) ?? -1;
   const value = word === -1 ? Number(text) : range.min + word;
-  if (!/^\d+$/.test(text) && word === -1) throw invalid(range, text, "is not a number");
+  if (!/^\d+$/.test(text) && word === -1) throw fieldError(range, text, "is not a number");
   if (value < range.min || value > range.max) {
-    throw invalid(range, text, `is not between ${range.min} and ${range.max}`);
+    throw fieldError(range, text, `is not between ${range.min} and ${range.max}`);
   }
   return value;
 }
 
 function stepOf(text: string, range: FieldRange, part: string): number {
   const step = Number(text);
-  if (!/^\d+$/.test(text) || step === 0) throw invalid(range, part, "has a step that is not a number above 0");
-  if (step > range.max) throw invalid(range, part, `has a step that is larger than ${range.max}`);
+  if (!/^\d+$/.test(text) || step === 0) throw fieldError(range, part, "has a step that is not a number above 0");
+  if (step > range.max) throw fieldError(range, part, `has a step that is larger than ${range.max}`);
   return step;
 }
 
-export function invalid(range: FieldRange, part: string, problem: string): EngineError {
+export function fieldError(range: FieldRange, part: string, problem: string): EngineError {
   return new EngineError("SCHEDULE_INVALID", `the ${range.name} field: "${part}" ${problem}`);
 }

@@ -1,6 +1,6 @@
 import { EngineError } from "../base/error.ts";
 import { preview } from "../base/preview.ts";
-import { type FieldRange, invalid, numberOf, valuesOf } from "./cron-field.ts";
+import { type FieldRange, fieldError, numberOf, valuesOf } from "./cron-field.ts";
 import { DueSearch } from "./due-search.ts";
 import { addDays, daysInMonth, fromMs, type LocalTime, toMs, weekdayOf } from "./local-time.ts";
 
@@ -133,12 +133,12 @@ function dayRule(days: string, weekdays: string, isQuartz: boolean): DayRule {
   const isAnyDay = days === "*" || days === "?";
   const isAnyWeekday = weekdays === "*" || weekdays === "?";
   if (isQuartz && !isAnyDay && !isAnyWeekday) {
-    throw invalid(dayOfMonth, days, 'cannot be given together with a day of the week: one of them must be "?"');
+    throw fieldError(dayOfMonth, days, 'cannot be given together with a day of the week: one of them must be "?"');
   }
   if (!isQuartz && (days === "?" || weekdays === "?")) {
-    throw invalid(dayOfMonth, "?", "belongs to expressions with seconds, which have 6 or 7 fields");
+    throw fieldError(dayOfMonth, "?", "belongs to expressions with seconds, which have 6 or 7 fields");
   }
-  if (days === "?" && weekdays === "?") throw invalid(dayOfMonth, "?", "cannot be in both fields of days");
+  if (days === "?" && weekdays === "?") throw fieldError(dayOfMonth, "?", "cannot be in both fields of days");
   if (isAnyDay && isAnyWeekday) return () => true;
   const byDay = monthDayRule(days);
   const byWeekday = weekdayRule(weekdays, isQuartz ? quartzWeekday : unixWeekday);
@@ -154,7 +154,7 @@ function monthDayRule(text: string): DayRule {
     const last = /^L(?:-(\d+))?(W)?$/i.exec(part);
     if (last !== null) {
       const before = Number(last[1] ?? 0);
-      if (before > 30) throw invalid(dayOfMonth, part, "goes back further than a month");
+      if (before > 30) throw fieldError(dayOfMonth, part, "goes back further than a month");
       return (day) => isOn(day, daysInMonth(day) - before, last[2] !== undefined);
     }
     const near = /^(\d+)W$/i.exec(part);
@@ -195,7 +195,7 @@ function weekdayRule(text: string, range: FieldRange): DayRule {
     if (nth !== null) {
       const weekday = numbered(nth[1] ?? "");
       const count = Number(nth[2]);
-      if (count < 1 || count > 5) throw invalid(range, part, "is not one of the five weeks of a month");
+      if (count < 1 || count > 5) throw fieldError(range, part, "is not one of the five weeks of a month");
       return (day) => weekdayOf(day) === weekday && Math.ceil(day.day / 7) === count;
     }
     const values = new Set(valuesOf(part, range).map((value) => (value - range.min) % 7));

@@ -134,13 +134,13 @@ export class Schedule {
 
   #listen(): void {
     this.#ctx.onQuery(inputQuery, () => inputOf(this.#spec));
-    this.#ctx.onUpdate("pause", () => this.#changed(() => (this.#isEnabled = false)));
-    this.#ctx.onUpdate("resume", () => this.#changed(() => this.#enable()));
+    this.#ctx.onUpdate("pause", () => this.#applyAndWake(() => (this.#isEnabled = false)));
+    this.#ctx.onUpdate("resume", () => this.#applyAndWake(() => this.#enable()));
     this.#ctx.onUpdate("change", {
       validate: (spec: ScheduleSpec) => checkSchedule(spec, this.#ctx.now()),
-      handler: (spec: ScheduleSpec) => this.#changed(() => this.#change(spec)),
+      handler: (spec: ScheduleSpec) => this.#applyAndWake(() => this.#change(spec)),
     });
-    this.#ctx.onUpdate("delete", () => this.#changed(() => (this.#isDeleted = true)));
+    this.#ctx.onUpdate("delete", () => this.#applyAndWake(() => (this.#isDeleted = true)));
     this.#ctx.onUpdate("trigger", () => this.#start(`${this.#id}/by-hand/${this.#ctx.uuid()}`, 0));
     this.#ctx.onUpdate("backfill", {
       validate: checkBackfillRange,
@@ -149,7 +149,7 @@ export class Schedule {
   }
 
   /** Applies a change and wakes the loop, which would otherwise sleep until the next due time. */
-  #changed(change: () => unknown): void {
+  #applyAndWake(change: () => unknown): void {
     change();
     this.#wake();
   }
@@ -259,7 +259,7 @@ export class Schedule {
     this.#running.add(instanceId);
     this.#runs++;
     this.#lastRunId = instanceId;
-    void this.#follow(instanceId, jitterMs).then(() => this.#ended(instanceId));
+    void this.#follow(instanceId, jitterMs).then(() => this.#onRunEnded(instanceId));
     return instanceId;
   }
 
@@ -279,7 +279,7 @@ export class Schedule {
     }
   }
 
-  #ended(instanceId: string): void {
+  #onRunEnded(instanceId: string): void {
     this.#running.delete(instanceId);
     if (this.#countsFromEnd) this.#decidedUntil = this.#ctx.now();
     const next = this.#isDeleted || this.#running.size > 0 ? undefined : this.#queue.shift();

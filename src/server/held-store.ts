@@ -21,7 +21,7 @@ export class HeldStore {
     this.storage = Object.create(store, { open: { value: open }, close: { value: leaveOpen } }) as Store;
   }
 
-  async release(): Promise<void> {
+  async closeStore(): Promise<void> {
     if (!this.#isOpen) return;
     this.#isOpen = false;
     await this.#store.close();

@@ -142,7 +142,7 @@ export class Server {
     const started = this.#started;
     if (otlpUrl !== undefined)
       started.defer(await exportTraces({ url: otlpUrl, serviceName: "heddle", logger: this.logger }));
-    started.defer(() => this.#held.release());
+    started.defer(() => this.#held.closeStore());
     await this.engine.start();
     started.defer(() => this.#observers.stop());
     started.defer(() => this.#stopEngine());

@@ -5,7 +5,7 @@ import { HttpError } from "./request/http-error.ts";
 import { acceptWebSockets } from "./push/web-sockets.ts";
 import type { Audit } from "./security/audit.ts";
 import { auditEntryOf } from "./security/audit-entry.ts";
-import { callerOf, letIn } from "./request/caller.ts";
+import { callerOf, setCaller } from "./request/caller.ts";
 import type { Guard } from "./security/guard.ts";
 
 export interface WorkerRouteParts {
@@ -36,7 +36,7 @@ export async function workerRoutes(app: FastifyInstance, parts: WorkerRouteParts
   await acceptWebSockets(app);
   const onRequest = async (request: FastifyRequest): Promise<void> => {
     refuseBrowsers(request.headers);
-    letIn(request, guard.authorize(request, "worker"));
+    setCaller(request, guard.authorize(request, "worker"));
   };
   app.get("/ws/worker", { websocket: true, onRequest }, (socket, request) => {
     let isAlive = true;

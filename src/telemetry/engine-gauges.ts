@@ -46,7 +46,7 @@ const gauges: readonly EngineGauge[] = [
     read: ({ engine }) => engine.health.unreadMessages,
   },
   {
-    name: "dag_instances_resident",
+    name: "dag_instances_in_memory",
     help: "Instances in memory.",
     read: ({ engine }) => engine.health.instancesInMemory,
   },

@@ -38,7 +38,7 @@ export class SkippingClock extends TestClock {
     const work = this.#work;
     this.hasAdvanced = true;
     if (work === undefined) return await super.advance(ms);
-    await this.#moving(() => this.#leap(work, ms));
+    await this.#whileMoving(() => this.#leap(work, ms));
   }
 
   async #leap(work: WatchedWork, ms: number): Promise<void> {
@@ -58,10 +58,10 @@ export class SkippingClock extends TestClock {
     const work = this.#work;
     if (work === undefined) return await super.until(promise, options);
     const end = this.now() + (options.maxMs ?? Infinity);
-    return await this.#moving(() => this.#leapUntil(work, promise, end));
+    return await this.#whileMoving(() => this.#leapUntil(work, promise, end));
   }
 
-  async #moving<T>(move: () => Promise<T>): Promise<T> {
+  async #whileMoving<T>(move: () => Promise<T>): Promise<T> {
     this.#moves++;
     try {
       return await move();

@@ -92,7 +92,7 @@ async function* instanceLines(
       if (part.kind !== "history") continue;
       for (const { events } of part.rows) for (const nested of nestedInEvents(events)) definitions.note(nested);
     }
-    yield writer.closed(digest.closed());
+    yield writer.closedLine(digest.close());
   }
 }
 

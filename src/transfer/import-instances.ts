@@ -36,7 +36,7 @@ export async function importInstances(
   try {
     done = await write(target, lines);
   } catch (error) {
-    throw await undone(target, error);
+    throw await undoImport(target, error);
   }
   await target.passOn(done.last);
   const { keys: _keys, ...imported } = done.rows;
@@ -59,7 +59,7 @@ async function write(
 }
 
 /** Removes the written rows, and returns the error that names both failures. */
-async function undone(target: TargetStore, error: unknown): Promise<unknown> {
+async function undoImport(target: TargetStore, error: unknown): Promise<unknown> {
   if (hasCode(error, "STORE_FENCED")) return takenOver(error);
   try {
     await target.abandon();

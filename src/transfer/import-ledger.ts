@@ -4,7 +4,7 @@ import type { DefinitionRow, DocumentRow, InstanceRow } from "../stores/store.ts
 import type { KeyRow } from "./export-line.ts";
 
 /** An instance that waits for a place under its workflow's maximum of instances. */
-export interface Waiting {
+export interface WaitingInstance {
   readonly key: number;
   readonly id: string;
   readonly workflow: string;
@@ -102,7 +102,7 @@ export class ImportLedger {
   }
 
   addWaiting({ key, id, workflow, version }: InstanceRow): void {
-    this.#wait.run(JSON.stringify(id), JSON.stringify({ key, id, workflow, version } satisfies Waiting));
+    this.#wait.run(JSON.stringify(id), JSON.stringify({ key, id, workflow, version } satisfies WaitingInstance));
   }
 
   /** Removes an instance that a message of the export admits: it need not apply again. */
@@ -110,9 +110,9 @@ export class ImportLedger {
     this.#answer.run(JSON.stringify(id));
   }
 
-  *waiting(): Generator<Waiting> {
+  *waiting(): Generator<WaitingInstance> {
     for (const { row } of this.#db.prepare("SELECT row FROM waiting").iterate())
-      yield JSON.parse(String(row)) as Waiting;
+      yield JSON.parse(String(row)) as WaitingInstance;
   }
 
   addDocument(row: DocumentRow): void {

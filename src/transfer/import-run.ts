@@ -42,16 +42,16 @@ export class ImportRun {
   }
 
   async take(text: string): Promise<void> {
-    await this.#locating(() => this.#take(text));
+    await this.#withLine(() => this.#take(text));
   }
 
   /** Reads everything back after the last line, and returns the number of rows. The store is not released yet. */
   async complete(): Promise<RowCounts> {
-    return await this.#locating(() => this.#complete());
+    return await this.#withLine(() => this.#complete());
   }
 
   /** Adds the line to `STORE_DATA`. Rows are written some time after their line was read. */
-  async #locating<T>(work: () => Promise<T>): Promise<T> {
+  async #withLine<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
@@ -180,13 +180,13 @@ export class ImportRun {
   #close(closed: Closed): void {
     if (this.#open === undefined) throw this.#reader.wrong("belongs to no instance");
     const { id, key, line, given, written } = this.#open;
-    if (!isDeepStrictEqual(given.closed(), closed)) {
+    if (!isDeepStrictEqual(given.close(), closed)) {
       const lines = `lines ${line} to ${this.#reader.number}`;
       throw this.#reader.wrong(
         `shows that instance "${id}" is not as it was exported: ${lines} were altered, or some are missing`,
       );
     }
-    if (!this.#ledger.recordWritten(key, written.closed().sha256))
+    if (!this.#ledger.recordWritten(key, written.close().sha256))
       throw this.#reader.wrong(`ends instance "${id}" a second time`);
     this.#open = undefined;
   }

@@ -21,7 +21,8 @@ export class InstanceDigest {
     for (const row of rows) hash.update(textOf(kind, row));
   }
 
-  closed(): Closed {
+  /** Finishes the hash: it may be called once. */
+  close(): Closed {
     for (const kind of partKinds) this.#row.update(`${kind} ${this.#parts.get(kind)?.digest("hex") ?? "none"} `);
     return { kind: "closed", ...this.#counts, sha256: this.#row.digest("hex") };
   }

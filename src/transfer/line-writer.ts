@@ -33,7 +33,7 @@ export class LineWriter {
     if (line.length > 0) yield this.#line({ kind, rows: line });
   }
 
-  closed(closed: Closed): string {
+  closedLine(closed: Closed): string {
     return this.#line(closed);
   }
 

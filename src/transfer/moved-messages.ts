@@ -5,7 +5,7 @@ import type { EnterGate, OutboxMessage } from "../runtime/outbox.ts";
 import { gateAddress } from "../runtime/shared-gates.ts";
 import { shardOfKey } from "../stores/instance-key.ts";
 import type { OutboxRow } from "../stores/store.ts";
-import type { Waiting } from "./import-ledger.ts";
+import type { WaitingInstance } from "./import-ledger.ts";
 import type { TargetStore } from "./target-store.ts";
 
 /**
@@ -37,7 +37,7 @@ export class MovedMessages {
   }
 
   /** Applies for a place at the workflow's gate in the new store, which does not know the waiting instance yet. */
-  async ask({ key: from, id: instanceId, workflow }: Waiting, limit: MaxInstances): Promise<void> {
+  async ask({ key: from, id: instanceId, workflow }: WaitingInstance, limit: MaxInstances): Promise<void> {
     const to = gateAddress(workflow);
     const message: EnterGate = { kind: "enter-gate", from, to, workflow, instanceId, limit, isReopened: false };
     await this.#write(message, shardOfKey(from));

@@ -34,7 +34,7 @@ async function readInstances({ contents }: TargetStore, ledger: ImportLedger): P
   for await (const { kind, row, parts } of contents.instances()) {
     const digest = new InstanceDigest(kind, row);
     for await (const part of parts) digest.add(part.kind, part.rows);
-    if (digest.closed().sha256 !== ledger.digestOf(row.key)) throw differs(`instance "${row.id}"`);
+    if (digest.close().sha256 !== ledger.digestOf(row.key)) throw differs(`instance "${row.id}"`);
     count++;
   }
   const { written } = ledger.counts;

@@ -1,10 +1,10 @@
 import { isoText } from "../base/time-limits.ts";
-import type { Wait } from "../dispatch/wait-reason.ts";
+import type { TaskWait } from "../dispatch/wait-reason.ts";
 import type { InstanceState } from "../kernel/instance-state.ts";
 import { Phase } from "../kernel/task-state.ts";
 
 /** The reason why a task has not been handed to the dispatcher; undefined where its predecessors are the reason. */
-export function waitInside(state: InstanceState, task: number): Wait | undefined {
+export function waitInside(state: InstanceState, task: number): TaskWait | undefined {
   if (state.failing) return undefined;
   const phase = state.phase(task);
   const isPaused = state.status === "Paused" || state.pausing;

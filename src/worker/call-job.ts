@@ -20,13 +20,13 @@ export function callJob(
 ): Outcome | Promise<Outcome> {
   try {
     const output = job.fn(params, context);
-    if (!isThenable(output)) return checkOutcome(succeeded(output, context), context.taskName, checkSubTasks);
+    if (!isThenable(output)) return checkOutcome(endWithSuccess(output, context), context.taskName, checkSubTasks);
     return Promise.resolve(output).then(
-      (value) => checkOutcome(succeeded(value, context), context.taskName, checkSubTasks),
-      (error: unknown) => failed(error, context),
+      (value) => checkOutcome(endWithSuccess(value, context), context.taskName, checkSubTasks),
+      (error: unknown) => endWithFailure(error, context),
     );
   } catch (error) {
-    return failed(error, context);
+    return endWithFailure(error, context);
   }
 }
 
@@ -44,7 +44,7 @@ export function checkOutcome(
   return checkSubTasks(outcome.subTasks, taskName).then((subTasks) => ({ ...outcome, subTasks }), failureOutcome);
 }
 
-function succeeded(value: unknown, context: AttemptContext): Outcome {
+function endWithSuccess(value: unknown, context: AttemptContext): Outcome {
   try {
     const output = outputText(value, context.taskName);
     context.close();
@@ -56,11 +56,11 @@ function succeeded(value: unknown, context: AttemptContext): Outcome {
       ...(subTasks === undefined ? {} : { subTasks }),
     };
   } catch (error) {
-    return failed(error, context);
+    return endWithFailure(error, context);
   }
 }
 
-function failed(error: unknown, context: AttemptContext): Outcome {
+function endWithFailure(error: unknown, context: AttemptContext): Outcome {
   context.close();
   return failureOutcome(error);
 }

@@ -10,9 +10,9 @@ import type { Outcome } from "../kernel/input.ts";
 import type { Abort } from "../dispatch/abort.ts";
 import { AttemptContext } from "./attempt-context.ts";
 import { checkOutcome, type CheckSubTasks, callJob, failureOutcome } from "./call-job.ts";
-import { callOwned, type FatalErrorOwner, startListening, stopListening } from "./fatal-errors.ts";
+import { callWithListener, type FatalErrorListener, startListening, stopListening } from "./fatal-errors.ts";
 import type { ThreadWorker } from "./thread-worker.ts";
-import type { Answer, Worker } from "../dispatch/worker.ts";
+import type { WorkerAnswer, Worker } from "../dispatch/worker.ts";
 import type { RunIdentity } from "./attempt-log.ts";
 
 /** Finds jobs by id. A `Map` fits. */
@@ -90,7 +90,7 @@ export class EmbeddedWorker implements Worker {
     return this.#jobs.get(id) !== undefined;
   }
 
-  execute(run: TaskRun, abort: Abort): Outcome | Promise<Answer> {
+  execute(run: TaskRun, abort: Abort): Outcome | Promise<WorkerAnswer> {
     const job = this.#jobs.get(run.job);
     if (job === undefined) {
       const message = `task "${run.taskName}" needs job "${run.job}", which is not registered`;
@@ -126,7 +126,7 @@ export class EmbeddedWorker implements Worker {
     run: TaskRun,
     abort: Abort,
     awaitedInputs: TaskInputs | Promise<TaskInputs>,
-  ): Promise<Answer> {
+  ): Promise<WorkerAnswer> {
     try {
       const inputs = await awaitedInputs;
       const verdict = await validateParams(job, paramsFromText(run.params));
@@ -157,10 +157,10 @@ export class EmbeddedWorker implements Worker {
         onTaskLog: this.#onTaskLog,
         onProgress: this.#onProgress,
       });
-      const owner = new AttemptOwner(run, this.#logger);
+      const listener = new AttemptErrorListener(run, this.#logger);
       this.#listen();
       const call = (): Outcome | Promise<Outcome> =>
-        callOwned(owner, () => callJob(job, params, context, this.#checkSubTasks));
+        callWithListener(listener, () => callJob(job, params, context, this.#checkSubTasks));
       return this.#loopWatch === undefined ? call() : callWatched(this.#loopWatch, run, call);
     }
     if (this.#threads === undefined || job.source === undefined) {
@@ -175,7 +175,7 @@ export class EmbeddedWorker implements Worker {
 }
 
 /** Logs the attempt whose code ends the process. */
-class AttemptOwner implements FatalErrorOwner {
+class AttemptErrorListener implements FatalErrorListener {
   readonly #run: TaskRun;
   readonly #logger: Logger;
 

@@ -45,8 +45,8 @@ export class JobThread {
     this.#port.on("message", (message: FromThread) => this.#receive(message));
     this.#port.on("messageerror", () => void this.kill());
     this.#unref();
-    this.#thread.on("error", (error) => this.#crashed(error));
-    this.#thread.on("exit", () => this.#exited());
+    this.#thread.on("error", (error) => this.#onCrash(error));
+    this.#thread.on("exit", () => this.#onExit());
   }
 
   get alive(): boolean {
@@ -108,13 +108,13 @@ export class JobThread {
     this.#onTaskLog?.({ attemptId, ...bound, at: Date.now(), level, message, fields: own });
   }
 
-  #crashed(error: unknown): void {
+  #onCrash(error: unknown): void {
     this.#alive = false;
     const { taskName, attemptId } = this.#order?.run ?? {};
     this.#logger.warn({ error, taskName, attemptId }, "a thread crashed");
   }
 
-  #exited(): void {
+  #onExit(): void {
     this.#alive = false;
     this.#end({ kind: "lost" });
   }

@@ -10,7 +10,7 @@ import { defineJob, Engine, TaskBuilder, WorkflowBuilder } from "../../src/index
 import { silentLogger } from "../../src/base/logger.ts";
 import { HttpError } from "../../src/server/request/http-error.ts";
 import { takeJsonOnly } from "../../src/server/request/json-body.ts";
-import { knowCallers } from "../../src/server/request/caller.ts";
+import { addCallerDecorator } from "../../src/server/request/caller.ts";
 import { workerRoutes, type WorkerRouteParts } from "../../src/server/worker-link.ts";
 import { memoryStore } from "../../src/testing.ts";
 import { newDatabase } from "../databases/databases.ts";
@@ -71,7 +71,7 @@ async function listen(
 ): Promise<{ app: FastifyInstance; port: number }> {
   const app = fastify();
   app.setErrorHandler(({ message }: Error, _, reply) => reply.code(401).send({ code: "UNAUTHORIZED", message }));
-  knowCallers(app);
+  addCallerDecorator(app);
   takeJsonOnly(app);
   await workerRoutes(app, { engine, guard: letsIn, audit: { append: async () => undefined } });
   await app.listen({ host: "127.0.0.1", port });

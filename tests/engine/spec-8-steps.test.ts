@@ -70,7 +70,7 @@ describe("8.1 activities", () => {
     assert.deepEqual(starts, ["first", "again"]);
   });
 
-  test("8.1 resident code is not replayed: it stays on its promise between turns", async (t) => {
+  test("8.1 code in memory is not replayed: it stays on its promise between turns", async (t) => {
     let runs = 0;
     const once = defineWorkflow("once", async (ctx) => {
       runs++;

@@ -15,12 +15,12 @@ class Ear implements Outlet {
   readonly heard: PushedChange[] = [];
   readonly dropped: string[] = [];
   cursor: Cursor | undefined;
-  readonly changes: Outlet["changes"] = ({ entries, cursor }) => {
+  readonly sendChanges: Outlet["sendChanges"] = ({ entries, cursor }) => {
     this.cursor = cursor;
     this.heard.push(...entries.map(({ text }) => JSON.parse(text) as PushedChange));
   };
-  readonly resync = (): void => undefined;
-  readonly skipped = (): void => undefined;
+  readonly sendResync = (): void => undefined;
+  readonly sendSkipped = (): void => undefined;
   readonly drop: Outlet["drop"] = ({ message }) => void this.dropped.push(message);
 
   /** Of changes, not of how it stands. */

@@ -16,7 +16,7 @@ import { ChangeFeed, type FeedLimits } from "../../src/server/push/change-feed.t
 import type { PushParts } from "../../src/server/push/push-parts.ts";
 import { pushRoutes } from "../../src/server/push/push-routes.ts";
 import { sendAnswer, answerOf } from "../../src/server/http/answer-error.ts";
-import { knowCallers } from "../../src/server/request/caller.ts";
+import { addCallerDecorator } from "../../src/server/request/caller.ts";
 import { Guard } from "../../src/server/security/guard.ts";
 import type { Tokens } from "../../src/server/security/tokens.ts";
 import { silentLogger } from "../../src/base/logger.ts";
@@ -76,7 +76,7 @@ export async function startPush(t: TestContext, options: PushOptions = {}): Prom
   const feed = new ChangeFeed({ engine, ...(options.limits && { limits: options.limits }) });
   await engine.start();
   const app = Fastify();
-  knowCallers(app);
+  addCallerDecorator(app);
   app.setErrorHandler((error, _, reply) => sendAnswer(reply, answerOf(error, silentLogger)));
   const { logs = { follow: () => () => undefined } } = options;
   const origins = { isLoopback: true, origins: ["https://console.example"] };

@@ -91,7 +91,7 @@ export const sourceMutations: readonly Mutation[] = [
     needsCluster: true,
     source: {
       file: "src/cluster/call-router.ts",
-      find: "    const sentAt = this.#clock.monotonic();\n    call.isUntried = false;\n",
+      find: "    const sentAt = this.#clock.monotonic();\n    call.isFirst = false;\n",
       replace: "    const sentAt = this.#clock.monotonic();\n",
     },
   },

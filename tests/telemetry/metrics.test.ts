@@ -161,7 +161,7 @@ describe("gauges", () => {
       dag_queue_running_size: 2,
       dag_task_running_oldest_seconds: 90,
       dag_mailbox_size: 5,
-      dag_instances_resident: 7,
+      dag_instances_in_memory: 7,
       dag_cluster_members: 1,
       dag_cluster_members_up: 1,
       dag_cluster_unreachable: 0,

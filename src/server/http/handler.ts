@@ -3,7 +3,7 @@ import type { CheckedRequest, DataOf } from "../../api/routes.ts";
 import type { Caller } from "../request/caller.ts";
 
 /** A validated request with its caller. */
-export interface Asked<N extends RouteName> extends CheckedRequest<N> {
+export interface AuthorizedRequest<N extends RouteName> extends CheckedRequest<N> {
   readonly caller: Caller;
   /** Idempotency key of a create. */
   readonly key: string | undefined;
@@ -13,7 +13,7 @@ export interface Asked<N extends RouteName> extends CheckedRequest<N> {
   readonly traceparent: string | undefined;
 }
 
-export type Handler<N extends RouteName> = (asked: Asked<N>) => DataOf<N> | Promise<DataOf<N>>;
+export type Handler<N extends RouteName> = (asked: AuthorizedRequest<N>) => DataOf<N> | Promise<DataOf<N>>;
 
 /** The handlers of all operations of the contract. */
 export type Handlers = { readonly [N in RouteName]: Handler<N> };

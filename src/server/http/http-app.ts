@@ -4,7 +4,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { Logger } from "../../base/logger.ts";
 import type { Audit } from "../security/audit.ts";
 import { auditEntryOf } from "../security/audit-entry.ts";
-import { type Caller, knowCallers } from "../request/caller.ts";
+import { type Caller, addCallerDecorator } from "../request/caller.ts";
 import { checkOrigin, type OriginCheckParts } from "../security/origin-check.ts";
 import type { TlsFiles } from "../security/tls-files.ts";
 import { securityHeaders, tlsHeaders } from "../security/security-headers.ts";
@@ -64,7 +64,7 @@ export async function makeHttpApp(parts: HttpAppParts): Promise<FastifyInstance>
   } as object);
   takeJsonOnly(app);
   const methodTable = new MethodTable(app);
-  knowCallers(app);
+  addCallerDecorator(app);
   app.addHook("onRequest", async (request, reply) => {
     reply.headers(headers).header("x-request-id", request.id);
     checkOrigin(request, origins);

@@ -6,12 +6,12 @@ import { EngineError } from "../../base/error.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Audit } from "../security/audit.ts";
 import { auditEntryOf } from "../security/audit-entry.ts";
-import { type Caller, callerOf, letIn } from "../request/caller.ts";
+import { type Caller, callerOf, setCaller } from "../request/caller.ts";
 import type { Guard } from "../security/guard.ts";
 import type { StoreHealth } from "../health/store-health.ts";
 import { answerOf, sendAnswer } from "./answer-error.ts";
 import type { Deadlines } from "./deadlines.ts";
-import type { Asked, Handlers } from "./handler.ts";
+import type { AuthorizedRequest, Handlers } from "./handler.ts";
 import { HttpError } from "../request/http-error.ts";
 import { checkRequest, type RawRequest } from "./request-check.ts";
 import type { RequestKeys } from "./request-keys.ts";
@@ -46,7 +46,7 @@ export function mountRoutes(app: FastifyInstance, parts: RouteTableParts): void 
   for (const name of Object.keys(paths) as RouteName[]) mountRoute(app, name, parts);
 }
 
-type AnyHandler = (asked: Asked<RouteName>) => unknown;
+type AnyHandler = (asked: AuthorizedRequest<RouteName>) => unknown;
 
 function mountRoute(app: FastifyInstance, name: RouteName, parts: RouteTableParts): void {
   const route: Route = routes[name];
@@ -61,7 +61,7 @@ function mountRoute(app: FastifyInstance, name: RouteName, parts: RouteTablePart
     const checked = checkRequest(route, raw);
     const key = route.isCreate === true ? keyOf(request) : undefined;
     const traceparent = headerOf(request, "traceparent");
-    const asked = { ...checked, caller, key, isRepeat: false, traceparent } as Asked<RouteName>;
+    const asked = { ...checked, caller, key, isRepeat: false, traceparent } as AuthorizedRequest<RouteName>;
     if (key === undefined || isKnownByItsWork.has(name)) return await handle(asked);
     const { params, query, body } = raw;
     return await keys.once(
@@ -88,7 +88,7 @@ function mountRoute(app: FastifyInstance, name: RouteName, parts: RouteTablePart
     url: path.replaceAll(/\{(\w+)\}/g, ":$1"),
     // Authorizes before the body is read, so that a refused caller cannot send ten megabytes.
     onRequest: async (request) => {
-      letIn(request, guard.authorize(request, route.role));
+      setCaller(request, guard.authorize(request, route.role));
     },
     handler: async (request, reply): Promise<FastifyReply> => {
       const caller = callerOf(request);

@@ -10,7 +10,7 @@ import { CatchUpSlots } from "./catch-up-slots.ts";
 import { ChangeRing, type RingLimits } from "./change-ring.ts";
 import { Channel, type ChannelLimits } from "./channel.ts";
 import type { Cursor } from "./cursor.ts";
-import { Elsewhere } from "./elsewhere.ts";
+import { HistoryPoller } from "./history-poller.ts";
 import { FanOut } from "./fan-out.ts";
 import { type FeedEntry, LiveEntry } from "./feed-entry.ts";
 import { Follower } from "./follower.ts";
@@ -71,7 +71,7 @@ export class ChangeFeed {
   readonly #due = new Set<Channel>();
   readonly #listing: StoreListing;
   readonly #slots = new CatchUpSlots(catchUpsPerClientMax);
-  readonly #elsewhere: Elsewhere;
+  readonly #historyPoller: HistoryPoller;
   readonly #unsubscribe: () => void;
 
   /** Subscribes to the engine, so create it before the engine is started. */
@@ -81,7 +81,7 @@ export class ChangeFeed {
     this.#limits = { ...defaultLimits, ...limits };
     this.#ring = new ChangeRing(this.#limits);
     this.#listing = new StoreListing(engine);
-    this.#elsewhere = new Elsewhere({ engine, clock, logger });
+    this.#historyPoller = new HistoryPoller({ engine, clock, logger });
     this.#all = this.#newChannel({ all: true });
     this.#fanOut = new FanOut(clock, (isOver) => this.#flush(isOver));
     this.#unsubscribe = engine.subscribe((change) => this.#hear(change));
@@ -116,7 +116,7 @@ export class ChangeFeed {
     if (since !== undefined) this.#bringUp(follower, { topic, channel, since });
     if ("instanceId" in topic) {
       const catchUp = (): void => this.#catchUp(follower, { topic, channel, since: follower.cursor });
-      this.#elsewhere.add(follower, { instanceId: topic.instanceId, catchUp });
+      this.#historyPoller.add(follower, { instanceId: topic.instanceId, catchUp });
     }
     return { cursor: follower.cursor, stop: () => this.#leave(follower, { topic, channel }) };
   }
@@ -125,7 +125,7 @@ export class ChangeFeed {
   stop(): void {
     this.#unsubscribe();
     this.#fanOut.stop();
-    this.#elsewhere.stop();
+    this.#historyPoller.stop();
     for (const channel of [this.#all, ...this.#byWorkflow.values(), ...this.#byInstance.values()]) {
       for (const { outlet, cursor } of channel.followers) {
         outlet.drop({ why: "stopping", message: "the server is stopping; reconnect with your cursor", cursor });
@@ -209,7 +209,7 @@ export class ChangeFeed {
       else if (!isWide(topic)) channel.advanceWhile(follower, (entry) => isHeard(entry, topic, end));
       if (why !== undefined) {
         const reason = `${why}: what follows comes from the store`;
-        follower.outlet.resync({ cursor: follower.cursor, reason, isComplete });
+        follower.outlet.sendResync({ cursor: follower.cursor, reason, isComplete });
       }
       this.#give(follower, { channel, missed });
     } catch (error) {
@@ -223,8 +223,8 @@ export class ChangeFeed {
 
   #give(follower: Follower, { channel, missed }: { channel: Channel; missed: Missed }): void {
     follower.isCatchingUp = false;
-    follower.earlyAt = this.#clock.now();
-    follower.setEarly(missed);
+    follower.missedSince = this.#clock.now();
+    follower.setMissed(missed);
     if (missed.left === 0) this.#slots.release(follower);
     this.#isDue(channel);
   }
@@ -235,7 +235,7 @@ export class ChangeFeed {
   }
 
   #mayBeElsewhere(topic: Topic): boolean {
-    return !isWide(topic) && this.#elsewhere.isPossible;
+    return !isWide(topic) && this.#historyPoller.isPossible;
   }
 
   #channelOf(topic: Topic): Channel {
@@ -260,7 +260,7 @@ export class ChangeFeed {
   #leave(follower: Follower, { topic, channel }: { topic: Topic; channel: Channel }): void {
     channel.leave(follower);
     this.#slots.release(follower);
-    this.#elsewhere.delete(follower);
+    this.#historyPoller.delete(follower);
     if (channel.size > 0 || channel === this.#all) return;
     this.#due.delete(channel);
     if ("workflow" in topic && this.#byWorkflow.get(topic.workflow) === channel)

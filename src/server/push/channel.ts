@@ -1,5 +1,5 @@
 import { assert } from "../../base/assert.ts";
-import { Batch, upTo } from "./batch.ts";
+import { ChangeBatch, upTo } from "./change-batch.ts";
 import { cursorText } from "./cursor.ts";
 import type { FeedEntry } from "./feed-entry.ts";
 import type { Follower } from "./follower.ts";
@@ -99,7 +99,7 @@ export class Channel {
 
   /** Sends the next part to each follower, in turn, until the time is over. True if more is left. */
   flush(round: { allowanceBytes: number; now: number; isOver: () => boolean }): boolean {
-    const batches = new Map<number, Batch>();
+    const batches = new Map<number, ChangeBatch>();
     let isLeft = false;
     // A copy, because served followers are moved to the end.
     for (const follower of Array.from(this.#followers)) {
@@ -123,10 +123,10 @@ export class Channel {
 
   #isWaiting(follower: Follower): boolean {
     if (follower.isCatchingUp || !this.#followers.has(follower)) return false;
-    return follower.earlyLeft > 0 || follower.position < this.#end;
+    return follower.missedLeft > 0 || follower.position < this.#end;
   }
 
-  #serve(follower: Follower, part: { allowanceBytes: number; batches: Map<number, Batch>; now: number }): void {
+  #serve(follower: Follower, part: { allowanceBytes: number; batches: Map<number, ChangeBatch>; now: number }): void {
     const { outlet } = follower;
     const isHeld = outlet.bufferedBytes > this.#limits.heldBytes;
     const behindBytes = this.#bytes - follower.bytesBefore;
@@ -136,15 +136,15 @@ export class Channel {
       if (this.#isWide && this.#isTooLate(follower, { behindBytes, now: part.now })) return this.#skip(follower);
     }
     if (isHeld) {
-      if (follower.earlyLeft > 0 && part.now - follower.earlyAt > this.#limits.catchUpMsMax) this.#drop(follower);
+      if (follower.missedLeft > 0 && part.now - follower.missedSince > this.#limits.catchUpMsMax) this.#drop(follower);
       return;
     }
-    if (follower.earlyLeft > 0) return this.#sendEarly(follower, part.allowanceBytes);
+    if (follower.missedLeft > 0) return this.#sendMissed(follower, part.allowanceBytes);
     if (!this.#isWide && isAfterGap(this.#log[follower.position - this.#base], follower)) return this.#onGap(follower);
     const { position } = follower;
     let batch = part.batches.get(position);
     if (batch === undefined) {
-      batch = new Batch(upTo(this.#log, { from: position - this.#base, bytes: part.allowanceBytes }));
+      batch = new ChangeBatch(upTo(this.#log, { from: position - this.#base, bytes: part.allowanceBytes }));
       part.batches.set(position, batch);
     }
     follower.position += batch.entries.length;
@@ -158,22 +158,22 @@ export class Channel {
     return behindBytes > bytesMax || (next !== undefined && now - next.cursor.at >= lateMsMax);
   }
 
-  #sendEarly(follower: Follower, bytes: number): void {
-    this.#send(follower, new Batch(follower.takeEarly(bytes)));
-    if (follower.earlyLeft === 0) this.#onCaughtUp(follower);
+  #sendMissed(follower: Follower, bytes: number): void {
+    this.#send(follower, new ChangeBatch(follower.takeMissed(bytes)));
+    if (follower.missedLeft === 0) this.#onCaughtUp(follower);
   }
 
-  #send(follower: Follower, batch: Batch): void {
+  #send(follower: Follower, batch: ChangeBatch): void {
     follower.cursor = batch.cursor;
-    follower.outlet.changes(batch);
+    follower.outlet.sendChanges(batch);
   }
 
   #drop(follower: Follower): void {
     this.#followers.delete(follower);
     const { cursor, outlet } = follower;
     const behind =
-      follower.earlyLeft > 0
-        ? `${follower.earlyLeft} missed changes not taken`
+      follower.missedLeft > 0
+        ? `${follower.missedLeft} missed changes not taken`
         : `${this.#limits.behindBytesMax} bytes behind`;
     const message = `too slow: ${behind}; reconnect with cursor ${cursorText(cursor)}`;
     outlet.drop({ why: "too-slow", message, cursor });
@@ -182,13 +182,13 @@ export class Channel {
   #skip(follower: Follower): void {
     const last = this.#log.at(-1);
     assert(last !== undefined, "a follower that is behind has something to skip");
-    const changes = follower.earlyLeft + this.#end - follower.position;
+    const changes = follower.missedLeft + this.#end - follower.position;
     const from = follower.cursor;
-    const isCatchingUp = follower.earlyLeft > 0;
-    follower.setEarly(nothingMissed);
+    const isCatchingUp = follower.missedLeft > 0;
+    follower.setMissed(nothingMissed);
     this.moveToEnd(follower);
     follower.cursor = last.cursor;
-    follower.outlet.skipped({ from, cursor: last.cursor, changes });
+    follower.outlet.sendSkipped({ from, cursor: last.cursor, changes });
     if (isCatchingUp) this.#onCaughtUp(follower);
   }
 

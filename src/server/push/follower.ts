@@ -15,8 +15,8 @@ export class Follower {
   /** The store is being read for it; it gets nothing meanwhile. */
   isCatchingUp = false;
   /** Time at which the first missed change was due. */
-  earlyAt = 0;
-  #early: Missed = nothingMissed;
+  missedSince = 0;
+  #missed: Missed = nothingMissed;
 
   constructor(outlet: Outlet, cursor: Cursor) {
     this.outlet = outlet;
@@ -24,18 +24,18 @@ export class Follower {
   }
 
   /** Sets the missed changes, which are sent before those of the channel. */
-  setEarly(missed: Missed): void {
-    this.#early = missed;
+  setMissed(missed: Missed): void {
+    this.#missed = missed;
   }
 
-  get earlyLeft(): number {
-    return this.#early.left;
+  get missedLeft(): number {
+    return this.#missed.left;
   }
 
   /** Takes missed changes of about this size, at least one. */
-  takeEarly(bytes: number): FeedEntry[] {
-    const taken = this.#early.take(bytes);
-    if (this.earlyLeft === 0) this.setEarly(nothingMissed);
+  takeMissed(bytes: number): FeedEntry[] {
+    const taken = this.#missed.take(bytes);
+    if (this.missedLeft === 0) this.setMissed(nothingMissed);
     return taken;
   }
 }

@@ -1,4 +1,4 @@
-import { upTo } from "./batch.ts";
+import { upTo } from "./change-batch.ts";
 import type { Cursor } from "./cursor.ts";
 import type { FeedEntry } from "./feed-entry.ts";
 import type { Listed } from "./store-listing.ts";

@@ -1,4 +1,4 @@
-import type { Batch } from "./batch.ts";
+import type { ChangeBatch } from "./change-batch.ts";
 import type { Cursor } from "./cursor.ts";
 
 /** The destination of one subscription: a socket or an event stream. */
@@ -7,11 +7,11 @@ export interface Outlet {
   readonly client: object;
   /** Unsent bytes. */
   readonly bufferedBytes: number;
-  changes(batch: Batch): void;
+  sendChanges(batch: ChangeBatch): void;
   /** Announces that the following changes come from the store. */
-  resync(notice: ResyncNotice): void;
+  sendResync(notice: ResyncNotice): void;
   /** Announces that changes were skipped. */
-  skipped(notice: SkippedNotice): void;
+  sendSkipped(notice: SkippedNotice): void;
   /** Ends the subscription with a reason for the client. */
   drop(reason: DropReason): void;
 }

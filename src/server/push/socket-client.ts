@@ -1,5 +1,5 @@
 import type { WebSocket } from "@fastify/websocket";
-import type { Batch } from "./batch.ts";
+import type { ChangeBatch } from "./change-batch.ts";
 import type { ChangeFeed } from "./change-feed.ts";
 import { readMessage } from "./client-message.ts";
 import { type Cursor, cursorText } from "./cursor.ts";
@@ -149,17 +149,17 @@ export class SocketClient {
 
   #outlet(id: string, topic: Topic): Outlet {
     const socket = this.#socket;
-    const write = ({ cursor, entries }: Batch): string =>
+    const write = ({ cursor, entries }: ChangeBatch): string =>
       `{"type":"changes","id":${JSON.stringify(id)},"cursor":"${textOf(cursor, topic)}","changes":[${entries.map(({ text }) => text).join(",")}]}`;
     return {
       client: this,
       get bufferedBytes() {
         return socket.bufferedAmount;
       },
-      changes: (batch) => socket.send(batch.as(id, write), { binary: false }),
-      resync: ({ cursor, reason, isComplete }) =>
+      sendChanges: (batch) => socket.send(batch.as(id, write), { binary: false }),
+      sendResync: ({ cursor, reason, isComplete }) =>
         this.#say({ type: "resync", id, cursor: textOf(cursor, topic), reason, isComplete }),
-      skipped: ({ from, cursor, changes }) =>
+      sendSkipped: ({ from, cursor, changes }) =>
         this.#say({ type: "skipped", id, from: textOf(from, topic), cursor: textOf(cursor, topic), changes }),
       drop: (reason) => this.#drop(id, reason),
     };

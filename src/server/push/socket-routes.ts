@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { messageOf } from "../../base/error.ts";
-import { callerOf, letIn } from "../request/caller.ts";
+import { callerOf, setCaller } from "../request/caller.ts";
 import { authorizeSocket, mayStay } from "./authorization.ts";
 import type { ConnectionLimit } from "./connection-limit.ts";
 import { followMembers } from "./member-news.ts";
@@ -20,7 +20,8 @@ export async function socketRoutes(
   app.addHook("preClose", async () => clients.stop());
   await acceptWebSockets(app);
 
-  const onRequest = async (request: FastifyRequest): Promise<void> => letIn(request, authorizeSocket(request, parts));
+  const onRequest = async (request: FastifyRequest): Promise<void> =>
+    setCaller(request, authorizeSocket(request, parts));
   app.get("/ws", { websocket: true, onRequest }, (socket, request) => {
     const { feed, socketLimits: limits } = parts;
     const client = new SocketClient(socket, {

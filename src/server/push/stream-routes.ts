@@ -2,9 +2,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { anyId, name } from "../../api/common-schemas.ts";
 import { HttpError } from "../request/http-error.ts";
-import { callerOf, letIn } from "../request/caller.ts";
+import { callerOf, setCaller } from "../request/caller.ts";
 import { authorizeSubscriber, mayStay } from "./authorization.ts";
-import type { Batch } from "./batch.ts";
+import type { ChangeBatch } from "./change-batch.ts";
 import { membersAlone, noCursor, topicOf } from "./client-message.ts";
 import type { ConnectionLimit } from "./connection-limit.ts";
 import { type Cursor, parseCursor } from "./cursor.ts";
@@ -56,7 +56,7 @@ export function streamRoutes(app: FastifyInstance, parts: PushParts, connections
   };
 
   const onRequest = async (request: FastifyRequest): Promise<void> =>
-    letIn(request, authorizeSubscriber(request, parts));
+    setCaller(request, authorizeSubscriber(request, parts));
 
   app.get("/api/events", { onRequest }, (request, reply) => {
     const { topic, since } = readQuery(request);
@@ -124,19 +124,19 @@ function readQuery(request: FastifyRequest): { topic: Topic | "members"; since: 
 }
 
 function outletOf(stream: EventStream, topic: Topic): Outlet {
-  const write = ({ entries }: Batch): string =>
+  const write = ({ entries }: ChangeBatch): string =>
     entries.map(({ cursor, text }) => eventText({ name: "change", id: textOf(cursor, topic), data: text })).join("");
   return {
     client: stream,
     get bufferedBytes() {
       return stream.bufferedBytes;
     },
-    changes: (batch) => stream.write(batch.as("events", write)),
-    resync: ({ cursor, reason, isComplete }) => {
+    sendChanges: (batch) => stream.write(batch.as("events", write)),
+    sendResync: ({ cursor, reason, isComplete }) => {
       const data = JSON.stringify({ reason, isComplete });
       stream.write(eventText({ name: "resync", id: textOf(cursor, topic), data }));
     },
-    skipped: ({ from, cursor, changes }) => {
+    sendSkipped: ({ from, cursor, changes }) => {
       const data = JSON.stringify({ from: textOf(from, topic), changes });
       stream.write(eventText({ name: "skipped", id: textOf(cursor, topic), data }));
     },

@@ -10,11 +10,11 @@ export interface Caller {
 const decorator = "caller";
 
 /** Adds the decorator that holds the authenticated caller of a request. */
-export function knowCallers(app: FastifyInstance): void {
+export function addCallerDecorator(app: FastifyInstance): void {
   app.decorateRequest(decorator, undefined);
 }
 
-export function letIn(request: FastifyRequest, caller: Caller): void {
+export function setCaller(request: FastifyRequest, caller: Caller): void {
   request.setDecorator(decorator, caller);
 }
 

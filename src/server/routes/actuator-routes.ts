@@ -6,7 +6,7 @@ import { HttpError } from "../request/http-error.ts";
 import type { Readiness } from "../health/readiness.ts";
 import type { Audit } from "../security/audit.ts";
 import { auditEntryOf } from "../security/audit-entry.ts";
-import { letIn } from "../request/caller.ts";
+import { setCaller } from "../request/caller.ts";
 import type { Guard } from "../security/guard.ts";
 
 export interface ActuatorParts {
@@ -25,7 +25,7 @@ export function actuatorRoutes(app: FastifyInstance, parts: ActuatorParts): void
   const { guard, metrics, info } = parts;
   const onlyFor = (role: Role) => ({
     onRequest: async (request: FastifyRequest): Promise<void> => {
-      letIn(request, guard.authorize(request, role));
+      setCaller(request, guard.authorize(request, role));
     },
   });
   const sendMetrics = async (_request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> =>

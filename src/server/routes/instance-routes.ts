@@ -1,7 +1,7 @@
 import type { DataOf } from "../../api/routes.ts";
 import type { InstanceSummary } from "../../stores/store.ts";
 import { cursorOf, placeOf } from "../http/cursor.ts";
-import type { Asked, Handlers } from "../http/handler.ts";
+import type { AuthorizedRequest, Handlers } from "../http/handler.ts";
 import { InstanceEnds } from "./instance-ends.ts";
 import { readLogs } from "./read-logs.ts";
 import { done, type RouteParts } from "./route-parts.ts";
@@ -58,7 +58,7 @@ async function deleteInstance({ engine, store, taskLogs }: RouteParts, instanceI
 
 async function listInstances(
   { engine }: RouteParts,
-  { cursor, limit, ...filter }: Asked<"listInstances">["query"],
+  { cursor, limit, ...filter }: AuthorizedRequest<"listInstances">["query"],
 ): Promise<DataOf<"listInstances">> {
   const place = placeOf<[number, number]>(cursor, ["number", "number"]);
   const given = Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));

@@ -1,6 +1,6 @@
 import { EngineError, hasCode } from "../../base/error.ts";
 import { preview } from "../../base/preview.ts";
-import type { Asked, Handlers } from "../http/handler.ts";
+import type { AuthorizedRequest, Handlers } from "../http/handler.ts";
 import { done, type RouteParts } from "./route-parts.ts";
 import { checkGivenId, idOfKey } from "./start-instance.ts";
 
@@ -144,7 +144,7 @@ async function cancel({ engine }: RouteParts, instanceId: string, reason: string
 
 async function fork(
   { engine }: RouteParts,
-  { params, body, key, caller }: Asked<"forkInstance">,
+  { params, body, key, caller }: AuthorizedRequest<"forkInstance">,
 ): Promise<{ instanceId: string }> {
   checkGivenId(body.instanceId);
   const instanceId = body.instanceId ?? (key === undefined ? undefined : idOfKey(`fork ${params.id}`, { caller, key }));

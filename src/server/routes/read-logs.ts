@@ -1,8 +1,8 @@
 import type { DataOf } from "../../api/routes.ts";
-import type { Asked } from "../http/handler.ts";
+import type { AuthorizedRequest } from "../http/handler.ts";
 import type { RouteParts } from "./route-parts.ts";
 
-type Query = Asked<"getLogs">["query"];
+type Query = AuthorizedRequest<"getLogs">["query"];
 
 /** Page size of the scan for lines of one task. */
 const pickedFrom = 1000;

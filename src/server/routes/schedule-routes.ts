@@ -5,7 +5,7 @@ import { EngineError, hasCode } from "../../base/error.ts";
 import { preview } from "../../base/preview.ts";
 import type { ScheduleSpec } from "../../schedules/schedule-spec.ts";
 import { workflowOf } from "../../schedules/schedule-workflow.ts";
-import type { Asked, Handlers } from "../http/handler.ts";
+import type { AuthorizedRequest, Handlers } from "../http/handler.ts";
 import { HttpError } from "../request/http-error.ts";
 import { done, type RouteParts } from "./route-parts.ts";
 
@@ -62,7 +62,7 @@ export function scheduleRoutes(parts: RouteParts): ScheduleRoutes {
 
 async function createSchedule(
   { engine }: RouteParts,
-  { body, isRepeat }: Asked<"createSchedule">,
+  { body, isRepeat }: AuthorizedRequest<"createSchedule">,
 ): Promise<{ scheduleId: string }> {
   const { scheduleId, ...given } = body;
   const spec = withoutUndefined(given) as unknown as ScheduleSpec;
@@ -111,7 +111,7 @@ async function refuseOfCatalogue(parts: RouteParts, scheduleId: string): Promise
 /** Pauses or resumes a schedule; that of a saved workflow is stored with the workflow. */
 async function switchSchedule(
   parts: RouteParts,
-  { params, caller }: Asked<"pauseSchedule" | "resumeSchedule">,
+  { params, caller }: AuthorizedRequest<"pauseSchedule" | "resumeSchedule">,
   enable: boolean,
 ): Promise<typeof done> {
   const { catalogue, engine } = parts;

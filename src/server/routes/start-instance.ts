@@ -10,7 +10,7 @@ import { type InstanceCreated, jobWorkflowName } from "../../kernel/event.ts";
 import type { Payload } from "../../kernel/payload.ts";
 import type { DagSpec } from "../../kernel/dag/dag-spec.ts";
 import { traceIdOf } from "../../telemetry/traceparent.ts";
-import type { Asked } from "../http/handler.ts";
+import type { AuthorizedRequest } from "../http/handler.ts";
 import { HttpError } from "../request/http-error.ts";
 import type { Caller } from "../request/caller.ts";
 import type { RouteParts } from "./route-parts.ts";
@@ -38,7 +38,7 @@ export function idOfKey(what: string, { caller, key }: { readonly caller: Caller
 export async function startInstance(
   parts: RouteParts,
   workflow: Workflow | CodeWorkflow,
-  asked: Asked<"triggerWorkflow">,
+  asked: AuthorizedRequest<"triggerWorkflow">,
 ): Promise<string> {
   const { engine } = parts;
   const { body } = asked;
@@ -58,7 +58,7 @@ export async function startInstance(
 }
 
 /** Starts a job without a workflow; the body is its parameters. */
-export async function startJob(parts: RouteParts, asked: Asked<"runJob">): Promise<string> {
+export async function startJob(parts: RouteParts, asked: AuthorizedRequest<"runJob">): Promise<string> {
   const { body } = asked;
   const { name } = asked.params;
   return await startOnce(parts, asked, {
@@ -78,7 +78,7 @@ interface Start {
 /** Starts an instance once per key: a repeated request returns the instance of the first. */
 async function startOnce(
   parts: RouteParts,
-  { query, key, caller, traceparent }: Asked<"triggerWorkflow"> | Asked<"runJob">,
+  { query, key, caller, traceparent }: AuthorizedRequest<"triggerWorkflow"> | AuthorizedRequest<"runJob">,
   { workflow, start, isRepeat }: Start,
 ): Promise<string> {
   checkGivenId(query.instanceId);

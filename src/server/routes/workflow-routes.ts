@@ -9,7 +9,7 @@ import type { CatalogueEntry, ScheduleFieldsChange } from "../../catalogue/catal
 import type { DataOf } from "../../api/routes.ts";
 import type { DagSpec } from "../../kernel/dag/dag-spec.ts";
 import { cursorOf, placeOf } from "../http/cursor.ts";
-import type { Asked, Handlers } from "../http/handler.ts";
+import type { AuthorizedRequest, Handlers } from "../http/handler.ts";
 import type { Caller } from "../request/caller.ts";
 import { done, type RouteParts } from "./route-parts.ts";
 import { startInstance } from "./start-instance.ts";
@@ -78,7 +78,7 @@ function scheduleFields({
   timeZone,
   overlap,
   misfire,
-}: Asked<"updateWorkflow">["body"]): ScheduleFieldsChange {
+}: AuthorizedRequest<"updateWorkflow">["body"]): ScheduleFieldsChange {
   return {
     ...(cronExpr !== undefined && { cronExpr }),
     ...(timeZone !== undefined && { timeZone }),
@@ -105,7 +105,7 @@ async function findWorkflow({ engine, catalogue }: RouteParts, idOrName: string)
 /** Lists saved workflows and those of the server's modules, by name. */
 async function listWorkflows(
   { engine, catalogue, ofProgram }: RouteParts,
-  { cursor, limit, search }: Asked<"listWorkflows">["query"],
+  { cursor, limit, search }: AuthorizedRequest<"listWorkflows">["query"],
 ): Promise<DataOf<"listWorkflows">> {
   const [after] = placeOf<[string]>(cursor, ["string"]) ?? [];
   const saved = await catalogue.list({
@@ -129,7 +129,7 @@ async function listWorkflows(
 
 async function createWorkflow(
   { catalogue }: RouteParts,
-  { body, caller, isRepeat }: Asked<"createWorkflow">,
+  { body, caller, isRepeat }: AuthorizedRequest<"createWorkflow">,
 ): Promise<DataOf<"createWorkflow">> {
   const { name, dagSpec, enableSchedule } = body;
   const spec = dagSpec as unknown as DagSpec;
@@ -249,7 +249,7 @@ function summaryOfProgram(
 async function listVersions(
   { catalogue }: RouteParts,
   idOrName: string,
-  { cursor, limit }: Asked<"listWorkflowVersions">["query"],
+  { cursor, limit }: AuthorizedRequest<"listWorkflowVersions">["query"],
 ): Promise<DataOf<"listWorkflowVersions">> {
   const [from = 0] = placeOf<[number]>(cursor, ["number"]) ?? [];
   const saves = await catalogue.versions(idOrName);

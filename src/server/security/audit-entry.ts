@@ -27,7 +27,7 @@ export interface AuditEntry {
   readonly count?: number;
 }
 
-export interface Outcome {
+export interface AuditOutcome {
   readonly status: number;
   /** Error code of a refusal. */
   readonly code?: string;
@@ -71,7 +71,7 @@ export function fileEditEntry({ name, version, isNew }: FileEdit): AuditEntry {
 }
 
 /** The entry of a request, carried out or refused. */
-export function auditEntryOf(request: FastifyRequest, outcome: Outcome): AuditEntry {
+export function auditEntryOf(request: FastifyRequest, outcome: AuditOutcome): AuditEntry {
   const { status, code, data, caller = findCaller(request) } = outcome;
   const digest = bodyDigestOf(request);
   const what = operationOf(request);

@@ -16,12 +16,12 @@ export type Literal = string & { readonly literal: unique symbol };
 export const nothing = "NULL" as Literal;
 
 export function text(value: string): Literal {
-  if (typeof value === "string") return stored(toDisk(value));
+  if (typeof value === "string") return storedText(toDisk(value));
   throw new EngineError("STORE_DATA", `a text in a row must be text, got ${preview(value)}`);
 }
 
 /** A text that is in the form it has on disk already. */
-export function stored(value: string): Literal {
+export function storedText(value: string): Literal {
   return (value.includes("'") ? withQuotesDoubled(value) : `'${value}'`) as Literal;
 }
 
@@ -62,7 +62,7 @@ export function list(values: readonly Literal[]): Literal {
   return values.join() as Literal;
 }
 
-export function joined(parts: readonly Literal[], between: Literal): Literal {
+export function join(parts: readonly Literal[], between: Literal): Literal {
   return parts.join(between) as Literal;
 }
 

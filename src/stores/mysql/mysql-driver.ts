@@ -2,7 +2,7 @@ import { assert } from "../../base/assert.ts";
 import type { ColumnList } from "../sql/columns.ts";
 import { Connections, type Limits, loadClient } from "../sql/connections.ts";
 import type { Deadline } from "../sql/deadline.ts";
-import type { Outcome, Row, SessionUse, SqlDriver, StatementCall, Value } from "../sql/sql-driver.ts";
+import type { StatementResult, Row, SessionUse, SqlDriver, StatementCall, Value } from "../sql/sql-driver.ts";
 import type { StatementName } from "../sql/statements.ts";
 import type { MysqlAddress } from "./address.ts";
 import { Connection, type Driver, type Result } from "./connection.ts";
@@ -86,7 +86,7 @@ export class MysqlDriver implements SqlDriver {
   }
 
   /** A single statement is a transaction by itself. */
-  async transaction(use: SessionUse, calls: readonly StatementCall[]): Promise<readonly Outcome[]> {
+  async transaction(use: SessionUse, calls: readonly StatementCall[]): Promise<readonly StatementResult[]> {
     const literals = calls.map((call) => literalOf(call, whole));
     if (literals.length === 1) return (await this.send(use, literals)).map(outcomeOf);
     const results = await this.send(use, ["START TRANSACTION", ...literals, "COMMIT"]);
@@ -197,6 +197,6 @@ function rowsIn(result: Result | undefined): readonly Row[] {
   return result;
 }
 
-function outcomeOf(result: Result): Outcome {
+function outcomeOf(result: Result): StatementResult {
   return Array.isArray(result) ? { rows: result, changes: 0 } : { rows: [], changes: result.affectedRows };
 }

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { joined, list, type Literal, sql, text, whole } from "./literal.ts";
+import { join, list, type Literal, sql, text, whole } from "./literal.ts";
 import { statements } from "./statement.ts";
 
 /** Number of names per member: more than it has connections for commits, because the server may not have noticed lost ones. */
@@ -19,7 +19,7 @@ function namesOf(member: string, database: string): Literal[] {
 /** Returns the SQL by which a connection takes its member's name. */
 export function takeName(member: string, database: string): Literal {
   const taken = namesOf(member, database).map((name) => sql`WHEN GET_LOCK(${name}, 0) = 1 THEN 1`);
-  return statements.get("name-session").with(joined(taken, sql` `));
+  return statements.get("name-session").with(join(taken, sql` `));
 }
 
 /** Returns the SQL for the ids of a member's connections, if the member's heartbeat is still that number. */

@@ -15,7 +15,7 @@ import {
 import { inKeyOrder } from "../sql/key-order.ts";
 import type { StatementName } from "../sql/statements.ts";
 import type { Changes, OffsetRow, TrimRow } from "../store.ts";
-import { joined, rowsOf, sql, whole } from "./literal.ts";
+import { join, rowsOf, sql, whole } from "./literal.ts";
 import { rowsPerStatementMax, Script } from "./script.ts";
 import { statements } from "./statement.ts";
 
@@ -82,7 +82,7 @@ function deleteConsumed(script: Script, offsets: readonly OffsetRow[]): void {
         ({ shard, source, number }) =>
           sql`(target = ${whole(shard)} AND source = ${whole(source)} AND number <= ${whole(number)})`,
       );
-    script.add(statements.get("find-outbox"), [joined(passed, sql` OR `)]);
+    script.add(statements.get("find-outbox"), [join(passed, sql` OR `)]);
     script.add(statements.get("delete-outbox"), [sql``]);
   }
 }

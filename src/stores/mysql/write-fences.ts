@@ -6,7 +6,7 @@ import type { Deadline } from "../sql/deadline.ts";
 import type { Fence } from "../store.ts";
 import type { Connection } from "./connection.ts";
 import { isFenceError } from "./faults.ts";
-import { flag, joined, list, type Literal, sql, whole } from "./literal.ts";
+import { flag, join, list, type Literal, sql, whole } from "./literal.ts";
 import { settings } from "./script.ts";
 import { statements } from "./statement.ts";
 
@@ -26,16 +26,16 @@ export function writeFences(fences: readonly Fence[]): Literal[] {
   );
   return [
     statements.get("raise-batches").with(
-      joined(
+      join(
         each(({ shard, lastKey }) => sql`WHEN ${whole(shard)} THEN ${whole(lastKey)}`),
         sql` `,
       ),
-      joined(
+      join(
         each(({ shard, clean }) => sql`WHEN ${whole(shard)} THEN ${flag(clean)}`),
         sql` `,
       ),
       list(each(({ shard }) => whole(shard))),
-      joined(held, sql` OR `),
+      join(held, sql` OR `),
     ),
     statements.get("check-fences").with(whole(fences.length)),
   ];

@@ -1,6 +1,6 @@
 import { unreachable } from "../../base/assert.ts";
 import type { Column, ColumnList } from "../sql/columns.ts";
-import type { Outcome, Row, SessionUse, SqlDriver, StatementCall, Value } from "../sql/sql-driver.ts";
+import type { StatementResult, Row, SessionUse, SqlDriver, StatementCall, Value } from "../sql/sql-driver.ts";
 import type { StatementName } from "../sql/statements.ts";
 import { toDisk } from "../text.ts";
 import { bigints, booleans, texts } from "./array-parameter.ts";
@@ -13,8 +13,8 @@ import { loadStatements, type PostgresStatements } from "./postgres-statements.t
 import { sessionName } from "./session-name.ts";
 import type { BoundStatement, Statement, WireValue } from "./pipeline.ts";
 
-const beginSnapshot = bound({ name: "begin snapshot", sql: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" });
-const endSnapshot = bound({ name: "end snapshot", sql: "COMMIT" });
+const beginSnapshot = bindValues({ name: "begin snapshot", sql: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" });
+const endSnapshot = bindValues({ name: "end snapshot", sql: "COMMIT" });
 
 export interface PostgresDriverOptions {
   readonly address: PostgresAddress;
@@ -81,7 +81,7 @@ export class PostgresDriver implements SqlDriver {
     return rows.slice(0, queries.length);
   }
 
-  async transaction(use: SessionUse, calls: readonly StatementCall[]): Promise<readonly Outcome[]> {
+  async transaction(use: SessionUse, calls: readonly StatementCall[]): Promise<readonly StatementResult[]> {
     const results = await this.run(
       use,
       calls.map((call) => this.#bind(call)),
@@ -91,7 +91,7 @@ export class PostgresDriver implements SqlDriver {
 
   async write<Item>(name: StatementName, columns: ColumnList<Item>, items: readonly Item[]): Promise<void> {
     if (items.length === 0) return;
-    await this.run("other", [bound(this.statements.get(name), ...arraysOf(columns, items))]);
+    await this.run("other", [bindValues(this.statements.get(name), ...arraysOf(columns, items))]);
   }
 
   async close(): Promise<void> {
@@ -99,7 +99,7 @@ export class PostgresDriver implements SqlDriver {
   }
 
   #bind({ name, values }: StatementCall): BoundStatement {
-    return bound(this.statements.get(name), ...values.map(encode));
+    return bindValues(this.statements.get(name), ...values.map(encode));
   }
 }
 
@@ -127,6 +127,6 @@ function encode(value: Value): WireValue {
   return "integers" in value ? bigints(value.integers) : texts(value.texts);
 }
 
-function bound(statement: Statement, ...values: readonly WireValue[]): BoundStatement {
+function bindValues(statement: Statement, ...values: readonly WireValue[]): BoundStatement {
   return { statement, values };
 }

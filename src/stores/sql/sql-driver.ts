@@ -17,7 +17,7 @@ export interface StatementCall {
   readonly values: readonly Value[];
 }
 
-export interface Outcome {
+export interface StatementResult {
   readonly rows: readonly Row[];
   /** Number of rows that were written. On PostgreSQL the statement must return them (RETURNING). */
   readonly changes: number;
@@ -35,7 +35,7 @@ export interface SqlDriver {
   /** Runs queries in one read-only snapshot; returns the rows of each. */
   snapshot(queries: readonly StatementCall[]): Promise<readonly (readonly Row[])[]>;
   /** Runs the statements in order in one transaction; each sees what others committed before it (READ COMMITTED). */
-  transaction(use: SessionUse, calls: readonly StatementCall[]): Promise<readonly Outcome[]>;
+  transaction(use: SessionUse, calls: readonly StatementCall[]): Promise<readonly StatementResult[]>;
   /** Writes the items with one statement, all or none. */
   write<Item>(name: StatementName, columns: ColumnList<Item>, items: readonly Item[]): Promise<void>;
   close(): Promise<void>;

@@ -60,7 +60,7 @@ import {
   textKey,
 } from "./columns.ts";
 import { inKeyOrder } from "./key-order.ts";
-import type { Outcome, Row, SessionUse, SqlDriver, StatementCall, Value } from "./sql-driver.ts";
+import type { StatementResult, Row, SessionUse, SqlDriver, StatementCall, Value } from "./sql-driver.ts";
 import type { StatementName } from "./statements.ts";
 
 /** Name of the number of shards among the settings. */
@@ -355,7 +355,7 @@ export abstract class SqlStore<Driver extends SqlDriver = SqlDriver> implements 
     return await this.translateErrors(async () => this.#map(await this.driver.all({ name, values }), toResult));
   }
 
-  async transaction(use: SessionUse, calls: readonly StatementCall[]): Promise<readonly Outcome[]> {
+  async transaction(use: SessionUse, calls: readonly StatementCall[]): Promise<readonly StatementResult[]> {
     return await this.translateErrors(() => this.driver.transaction(use, calls));
   }
 

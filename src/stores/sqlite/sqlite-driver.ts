@@ -1,6 +1,6 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import type { ColumnList } from "../sql/columns.ts";
-import type { Outcome, Row, SessionUse, SqlDriver, StatementCall, Value } from "../sql/sql-driver.ts";
+import type { StatementResult, Row, SessionUse, SqlDriver, StatementCall, Value } from "../sql/sql-driver.ts";
 import { type StatementName, Statements } from "../sql/statements.ts";
 import { toDisk } from "../text.ts";
 import { openFile, openInMemory, settlePath, sqlFiles } from "./database.ts";
@@ -73,7 +73,7 @@ export class SqliteDriver implements SqlDriver {
     return queries.map(({ name, values }) => this.#rows(name, values));
   }
 
-  async transaction(_: SessionUse, calls: readonly StatementCall[]): Promise<readonly Outcome[]> {
+  async transaction(_: SessionUse, calls: readonly StatementCall[]): Promise<readonly StatementResult[]> {
     return this.inTransaction(() => calls.map((call) => this.#run(call)));
   }
 
@@ -115,7 +115,7 @@ export class SqliteDriver implements SqlDriver {
     return this.statements.get(name).all(...values.map(encode));
   }
 
-  #run({ name, values }: StatementCall): Outcome {
+  #run({ name, values }: StatementCall): StatementResult {
     const statement = this.statements.get(name);
     const bound = values.map(encode);
     if (statement.columns().length > 0) return { rows: statement.all(...bound), changes: 0 };

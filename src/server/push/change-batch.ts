@@ -3,7 +3,7 @@ import type { Cursor } from "./cursor.ts";
 import type { FeedEntry } from "./feed-entry.ts";
 
 /** Changes that are sent together, to all followers at the same position. */
-export class Batch {
+export class ChangeBatch {
   readonly entries: readonly FeedEntry[];
   /** Size of all entries. */
   readonly size: number;
@@ -22,7 +22,7 @@ export class Batch {
   }
 
   /** Serializes the batch once per form. */
-  as(form: string, write: (batch: Batch) => string): Buffer {
+  as(form: string, write: (batch: ChangeBatch) => string): Buffer {
     let bytes = this.#forms.get(form);
     if (bytes === undefined) this.#forms.set(form, (bytes = Buffer.from(write(this))));
     return bytes;

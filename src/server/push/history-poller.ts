@@ -4,13 +4,13 @@ import type { Logger } from "../../base/logger.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Follower } from "./follower.ts";
 
-export interface ElsewhereParts {
+export interface HistoryPollerParts {
   readonly engine: Pick<Engine, "members" | "getWorkflowInstanceHistory">;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-export interface Watched {
+export interface PolledInstance {
   readonly instanceId: string;
   /** Sends the turns of the history that the follower has not received. */
   readonly catchUp: () => void;
@@ -22,12 +22,12 @@ const lookMs = 1000;
  * Polls histories for subscriptions of one instance. A member receives only the turns it commits itself, and another
  * member may own the instance, so in a cluster its history is polled every second.
  */
-export class Elsewhere {
-  readonly #parts: ElsewhereParts;
-  readonly #watched = new Map<Follower, Watched>();
+export class HistoryPoller {
+  readonly #parts: HistoryPollerParts;
+  readonly #watched = new Map<Follower, PolledInstance>();
   #timer: Timer | undefined;
 
-  constructor(parts: ElsewhereParts) {
+  constructor(parts: HistoryPollerParts) {
     this.#parts = parts;
   }
 
@@ -36,7 +36,7 @@ export class Elsewhere {
     return this.#parts.engine.members().length > 1;
   }
 
-  add(follower: Follower, watched: Watched): void {
+  add(follower: Follower, watched: PolledInstance): void {
     this.#watched.set(follower, watched);
     this.#timer ??= this.#parts.clock.after(lookMs, () => void this.#look());
   }
@@ -60,7 +60,7 @@ export class Elsewhere {
     }
   }
 
-  async #lookAt(follower: Follower, { instanceId, catchUp }: Watched): Promise<void> {
+  async #lookAt(follower: Follower, { instanceId, catchUp }: PolledInstance): Promise<void> {
     const { engine, logger } = this.#parts;
     try {
       const afterTurn = follower.cursor.turn ?? -1;
