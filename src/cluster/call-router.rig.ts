@@ -6,7 +6,7 @@ import { LogBook } from "../testing/log-book.rig.ts";
 import { SeededRandom } from "../testing/seeded-random.ts";
 import { TestClock } from "../testing/test-clock.ts";
 import type { Bus, BusConnection, BusListener } from "./bus.ts";
-import { CallRouter, type CallRouterOptions, type HandledCall } from "./call-router.ts";
+import { CallRouter, type CallRouterOptions, type DeliveredCall } from "./call-router.ts";
 import { type ClusterTimings, defaultTimings } from "./timings.ts";
 
 type Method = "post" | "readMailbox" | "deleteFromMailbox" | "deleteMailboxRowsBefore";
@@ -130,7 +130,7 @@ export class LossyBus implements Bus {
 }
 
 /** A call, where it was handled and by whom. */
-export interface SeenCall extends HandledCall {
+export interface SeenCall extends DeliveredCall {
   readonly by: string;
   readonly shard: number;
 }
@@ -180,7 +180,7 @@ export class TestMember {
     return this.router.call(shard, body, options);
   }
 
-  async #handle(shard: number, call: HandledCall): Promise<unknown> {
+  async #handle(shard: number, call: DeliveredCall): Promise<unknown> {
     if (!this.#cluster.isOwner(this, shard)) throw new EngineError("SHARD_MOVED", `${shard} is not ${this.#id}'s`);
     const handled = { by: this.#id, shard, ...call };
     this.#cluster.handled.push(handled);

@@ -52,18 +52,22 @@ export interface CallRouterOptions {
    * this delivery was not carried out, and never will be. A call may be delivered several times, also after it was
    * answered: the handler carries out each key once.
    */
-  readonly handle: (shard: number, call: HandledCall) => Promise<unknown>;
+  readonly handle: (shard: number, call: DeliveredCall) => Promise<unknown>;
   /** True if nobody waits for the answer any more, so that the request must not be carried out. Never rejects. */
   readonly isAbandoned: (request: { from: string; body: unknown }) => Promise<boolean>;
   readonly onHint: (hint: { from: string; body: unknown }) => void;
 }
 
 /** One delivery of a call to the owner of its shard. */
-export interface HandledCall {
-  /** The same for every repetition of the call. */
-  readonly key: string;
-  /** True if the call comes from this member and was never tried, so that there are no copies of it. */
+export interface Delivery {
+  /** The same for every repetition of the call; undefined for one that is never repeated. */
+  readonly key: string | undefined;
+  /** True if the call comes from this member and was never delivered before, so that there are no copies of it. */
   readonly isFirst: boolean;
+}
+
+export interface DeliveredCall extends Delivery {
+  readonly key: string;
   readonly body: unknown;
 }
 

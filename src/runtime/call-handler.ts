@@ -1,8 +1,8 @@
 import { hasCode } from "../base/error.ts";
-import type { HandledCall } from "../cluster/call-router.ts";
+import type { DeliveredCall, Delivery } from "../cluster/call-router.ts";
 import type { CallOf, CallType, ResultOf } from "./call.ts";
 import { decodeCall } from "./call-codec.ts";
-import { type CallTableParts, callTable, type Delivery } from "./call-table.ts";
+import { type CallTableParts, callTable } from "./call-table.ts";
 import type { Shard } from "./shard.ts";
 import { shardMoved } from "./shard-moved.ts";
 
@@ -34,7 +34,7 @@ export class CallHandler {
    * Carries out a call that came through the router. `SHARD_MOVED` if the shard is not open here, or if memory may be out
    * of date because the lease is not valid: the caller asks again, and what was written is then recognised.
    */
-  async handle(number: number, { key, isFirst, body }: HandledCall): Promise<unknown> {
+  async handle(number: number, { key, isFirst, body }: DeliveredCall): Promise<unknown> {
     const call = decodeCall(body);
     if (isFirst) return await this.handleFirst(number, call, key);
     const shard = this.#find(number);

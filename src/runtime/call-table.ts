@@ -3,6 +3,7 @@ import type { JobRegistry } from "../authoring/job-registry.ts";
 import { EngineError, type ErrorCode } from "../base/error.ts";
 import { parseStored } from "../base/stored-json.ts";
 import type { AllocatorClaim, Allocators } from "../cluster/allocators.ts";
+import type { Delivery } from "../cluster/call-router.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { RequestRow, Store } from "../stores/store.ts";
 import type { CallOf, CallType, InputCallType, ResultOf } from "./call.ts";
@@ -25,14 +26,6 @@ export interface CallTableParts {
   readonly region: Pick<Region, "find">;
   /** Undefined where one member owns every shard. */
   readonly allocators: Pick<Allocators, "report" | "resize"> | undefined;
-}
-
-/** One delivery of a call to the owner of its shard. */
-export interface Delivery {
-  /** The same for every repetition of the call; undefined for one that is never repeated. */
-  readonly key: string | undefined;
-  /** True if the call comes from this member and was never tried before, so that there are no copies of it. */
-  readonly isFirst: boolean;
 }
 
 export interface CallContext extends Delivery {
