@@ -117,8 +117,26 @@ export const history = z.object({
   next: z.string().nullable(),
 });
 
-export const breakpoint = z.looseObject({ context: z.record(z.string(), json) });
 export const context = z.record(z.string(), json);
+export const breakpoint = z.object({
+  instanceId: z.string(),
+  status: instanceStatus,
+  completedTasks: z.array(z.string()),
+  runningTasks: z.array(z.string()),
+  dag: z.object({
+    nodes: z.array(
+      z.object({
+        name: z.string(),
+        status: z.string(),
+        inDegree: z.number().int().meta({ description: "Predecessors that are not complete." }),
+      }),
+    ),
+    edges: z.array(z.object({ from: z.string(), to: z.string(), isOff: z.boolean() })),
+  }),
+  context,
+  updatedAt: epochMs.meta({ description: "Of its last change." }),
+  spentMs: z.number(),
+});
 export const contextPatch = z.record(z.string(), json).meta({ description: "Keys overwrite; null removes." });
 
 export const logQuery = z.object({

@@ -206,7 +206,7 @@ export const routes = {
     ...look("Preview the due times of a schedule.", schedule.fireTimes),
     body: schedule.previewRequest,
   },
-  getSchedule: { ...look("Get a schedule, with its next due times.", schedule.scheduleView), params: ofId },
+  getSchedule: { ...look("Get a schedule, with its next due times.", schedule.scheduleDetail), params: ofId },
   changeSchedule: { ...act("Change a schedule from now on."), body: schedule.scheduleSpec },
   deleteSchedule: act("Delete a schedule; runs that were started continue."),
   pauseSchedule: act("Pause a schedule."),
@@ -259,7 +259,7 @@ export interface CheckedRequest<N extends RouteName> {
 }
 
 /** Makes a response deeply read-only: responses may hold the engine's own lists, which nobody may change. */
-type Immutable<T> = T extends readonly (infer Item)[]
+export type Immutable<T> = T extends readonly (infer Item)[]
   ? readonly Immutable<Item>[]
   : T extends object
     ? { readonly [K in keyof T]: Immutable<T[K]> }

@@ -52,13 +52,15 @@ export interface FileEdit {
 
 export interface NewEntry extends ScheduleFieldsChange {
   readonly name: string;
-  readonly spec: DagSpec;
+  /** A dag-spec, which the save validates. */
+  readonly spec: unknown;
   readonly by?: string | null | undefined;
 }
 
 /** A change of an entry. A cron expression of null removes the schedule. */
 export interface EntryChange extends ScheduleFieldsChange {
-  readonly spec?: DagSpec | undefined;
+  /** A dag-spec, which the save validates. */
+  readonly spec?: unknown;
   /** Optimistic lock: `VERSION_CHANGED` if the current version is another. */
   readonly ifVersion?: string | undefined;
   readonly by?: string | null | undefined;
@@ -69,8 +71,10 @@ export interface ScheduleChange extends Omit<ScheduleFieldsChange, "isScheduled"
 }
 
 /** The new content of an entry; time, version and the list of saves are derived. */
-type Draft = Pick<CatalogueEntry, "id" | "spec"> &
+type Draft = Pick<CatalogueEntry, "id"> &
   ScheduleFields & {
+    /** Not validated yet. */
+    readonly spec: unknown;
     readonly operation: string;
     readonly by: string | null;
   };
@@ -265,11 +269,7 @@ export class Catalogue {
       const given = copyAsJson(draft.spec, `workflow ${preview(name)}`);
       const workflow = Workflow.fromJSON(given, { name });
       const spec = withName(given as DagSpec, name);
-      const entry = entryFrom(
-        before?.entry,
-        { name, draft: { ...draft, spec }, version: workflow.version },
-        this.#clock,
-      );
+      const entry = entryFrom(before?.entry, { name, draft, spec, version: workflow.version }, this.#clock);
       if (before !== undefined && isSame(before.entry, entry)) return before;
       if (before?.entry.version !== entry.version) await this.#refuseFaults(workflow);
       await this.#entries.saveDefinition(workflow);
@@ -378,7 +378,7 @@ const noSchedule: ScheduleFields = { cronExpr: null, timeZone: null, isScheduled
 
 function entryFrom(
   before: CatalogueEntry | undefined,
-  { name, draft, version }: { name: string; draft: Draft; version: string },
+  { name, draft, spec, version }: { name: string; draft: Draft; spec: DagSpec; version: string },
   clock: Clock,
 ): CatalogueEntry {
   const { operation, by, ...saved } = draft;
@@ -386,6 +386,7 @@ function entryFrom(
   const saves = before?.saves ?? [];
   return {
     ...saved,
+    spec,
     name,
     version,
     createdAt: before?.createdAt ?? at,

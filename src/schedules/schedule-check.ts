@@ -3,7 +3,7 @@ import { checkRetryPolicy } from "../authoring/task-builder.ts";
 import { EngineError } from "../base/error.ts";
 import { preview } from "../base/preview.ts";
 import { isMoment } from "../base/time-limits.ts";
-import type { ScheduleSpec } from "./schedule-spec.ts";
+import type { ScheduleSettings, ScheduleSpec } from "./schedule-spec.ts";
 import { checkTiming, refuseNeverDue } from "./timetable.ts";
 
 const specNames = {
@@ -26,12 +26,13 @@ const choices = {
   whenMissed: ["once", "all", "none"],
 } as const;
 
-/** Checks the target: a workflow with its input, or a job with its parameters. */
-export function checkTarget(spec: ScheduleSpec): void {
+/** The settings of a schedule, with a workflow or a job, or both, or none. */
+type UncheckedSpec = ScheduleSettings & { readonly [Field in "workflow" | "input" | "job" | "params"]?: unknown };
+
+/** Checks the target: a workflow with its input, or a job with its parameters. `SCHEDULE_INVALID`. */
+export function checkTarget(spec: UncheckedSpec): asserts spec is ScheduleSpec {
   const isObject = typeof spec === "object" && spec !== null;
-  const { workflow, job, input, params, every } = isObject
-    ? (spec as Partial<Record<keyof ScheduleSpec, unknown>>)
-    : {};
+  const { workflow, job, input, params, every }: Partial<UncheckedSpec> = isObject ? spec : {};
   const isTimed = typeof every === "object" && every !== null;
   const isWorkflow = typeof workflow === "string" && job === undefined && params === undefined;
   const isJob = typeof job === "string" && workflow === undefined && input === undefined;

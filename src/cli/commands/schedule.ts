@@ -1,7 +1,7 @@
 import { Command, Option } from "commander";
+import type { DataOf } from "../../api/routes.ts";
 import type { Call } from "../../client/call.ts";
 import type { Timing as StoredTiming } from "../../schedules/schedule-spec.ts";
-import type { ScheduleView } from "../../schedules/schedule-workflow.ts";
 import { type ClientOptions, clientCommand, type Session, sessionOf } from "../client-command.ts";
 import { UsageError } from "../exit-code.ts";
 import { countGiven, durationGiven, jsonGiven, timeGiven } from "../given-value.ts";
@@ -42,7 +42,7 @@ interface BackfillOptions extends ClientOptions {
   readonly parallelism: string;
 }
 
-type ScheduleRow = ScheduleView & { readonly scheduleId: string };
+type ScheduleRow = DataOf<"listSchedules">["items"][number];
 
 export function scheduleCommand(): Command {
   return new Command("schedule")
@@ -85,11 +85,7 @@ function listCommand(): Command {
   return clientCommand("list", "List schedules with their next due times.").action(async (options: ClientOptions) => {
     const { client, output } = sessionOf(options);
     const { items } = await client.call("listSchedules");
-    output.list(
-      items as unknown as readonly ScheduleRow[],
-      columns,
-      `No schedules. ${commandText("schedule create", client.url)} creates one.`,
-    );
+    output.list(items, columns, `No schedules. ${commandText("schedule create", client.url)} creates one.`);
   });
 }
 
@@ -118,11 +114,11 @@ function startedBy({ workflow, job }: Target): string {
 }
 
 function targetOf({ workflow, input, job, params }: CreateOptions): Target {
-  if ((workflow === undefined) === (job === undefined)) throw new UsageError("give one of --workflow and --job");
-  if (job === undefined) {
+  if (workflow !== undefined && job === undefined) {
     if (params !== undefined) throw new UsageError("--params goes with --job; a workflow has an --input");
     return { workflow, ...(input !== undefined && { input: jsonGiven("--input", input) }) };
   }
+  if (workflow !== undefined || job === undefined) throw new UsageError("give one of --workflow and --job");
   if (input !== undefined) throw new UsageError("--input goes with --workflow; a job has --params");
   return { job, ...(params !== undefined && { params: jsonGiven("--params", params) }) };
 }

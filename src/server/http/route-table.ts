@@ -11,7 +11,8 @@ import type { Guard } from "../security/guard.ts";
 import type { StoreHealth } from "../health/store-health.ts";
 import { answerOf, sendAnswer } from "./answer-error.ts";
 import type { Deadlines } from "./deadlines.ts";
-import type { AuthorizedRequest, Handlers } from "./handler.ts";
+import type { AuthorizedRequest, Handler, Handlers } from "./handler.ts";
+import { protectSchedules } from "./own-instances.ts";
 import { HttpError } from "../request/http-error.ts";
 import { checkRequest, type RawRequest } from "./request-check.ts";
 import type { RequestKeys } from "./request-keys.ts";
@@ -43,25 +44,28 @@ const waitMsMax = 60_000;
 
 /** Mounts the contract as routes of Fastify. */
 export function mountRoutes(app: FastifyInstance, parts: RouteTableParts): void {
-  for (const name of Object.keys(paths) as RouteName[]) mountRoute(app, name, parts);
+  for (const name of Object.keys(paths) as RouteName[]) {
+    mountRoute(app, { name, handle: protectSchedules(name, parts.handlers[name]) }, parts);
+  }
 }
 
-type AnyHandler = (asked: AuthorizedRequest<RouteName>) => unknown;
-
-function mountRoute(app: FastifyInstance, name: RouteName, parts: RouteTableParts): void {
+function mountRoute<N extends RouteName>(
+  app: FastifyInstance,
+  { name, handle }: { readonly name: N; readonly handle: Handler<N> },
+  parts: RouteTableParts,
+): void {
   const route: Route = routes[name];
   const [method, path] = paths[name].split(" ") as [string, string];
   const { guard, audit, keys, storeHealth, deadlines, logger, answerMs } = parts;
-  const handle: AnyHandler = parts.handlers[name];
   // Queries by POST are for viewers; everything else that is not a GET changes something.
   const isChange = method !== "GET" && route.role !== "viewer";
 
   const carryOut = async (request: FastifyRequest, caller: Caller): Promise<unknown> => {
     const raw: RawRequest = { params: request.params, query: request.query, body: request.body };
-    const checked = checkRequest(route, raw);
+    const checked = checkRequest(name, raw);
     const key = route.isCreate === true ? keyOf(request) : undefined;
     const traceparent = headerOf(request, "traceparent");
-    const asked = { ...checked, caller, key, isRepeat: false, traceparent } as AuthorizedRequest<RouteName>;
+    const asked: AuthorizedRequest<N> = { ...checked, caller, key, isRepeat: false, traceparent };
     if (key === undefined || isKnownByItsWork.has(name)) return await handle(asked);
     const { params, query, body } = raw;
     return await keys.once(

@@ -1,4 +1,5 @@
-import type { DataOf } from "../../api/routes.ts";
+import type { DataOf, Immutable } from "../../api/routes.ts";
+import type { HistoryEntry } from "../../engine/instance-calls.ts";
 import type { InstanceSummary } from "../../stores/store.ts";
 import { cursorOf, placeOf } from "../http/cursor.ts";
 import type { AuthorizedRequest, Handlers } from "../http/handler.ts";
@@ -35,10 +36,9 @@ export function instanceRoutes(parts: RouteParts): InstanceRoutes {
       const turns = await engine.getWorkflowInstanceHistory(params.id, { afterTurn, limit });
       const last = turns.at(-1);
       const next = turns.length === limit && last !== undefined ? String(last.turn) : null;
-      return { items: turns as unknown as DataOf<"getHistory">["items"], next };
+      return { items: historyOf(turns), next };
     },
-    getBreakpoint: async ({ params }) =>
-      (await engine.getWorkflowInstanceBreakpoint(params.id)) as unknown as DataOf<"getBreakpoint">,
+    getBreakpoint: ({ params }) => engine.getWorkflowInstanceBreakpoint(params.id),
     getContext: async ({ params }) => (await engine.getWorkflowInstanceBreakpoint(params.id)).context,
     getLogs: ({ params, query }) => readLogs(parts, params.id, query),
   };
@@ -54,6 +54,11 @@ async function deleteInstance({ engine, store, taskLogs }: RouteParts, instanceI
     await taskLogs.flush();
     for (const id of purged) await store.deleteTopic(`log:${id}`);
   }
+}
+
+/** Mapped types, unlike interfaces, fit schemas that keep unknown fields. */
+function historyOf(turns: Immutable<readonly HistoryEntry[]>): DataOf<"getHistory">["items"] {
+  return turns;
 }
 
 async function listInstances(

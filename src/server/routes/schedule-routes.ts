@@ -1,8 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
-import type { DataOf } from "../../api/routes.ts";
+import type { DataOf, Immutable } from "../../api/routes.ts";
 import { didYouMean } from "../../base/closest-name.ts";
 import { EngineError, hasCode } from "../../base/error.ts";
 import { preview } from "../../base/preview.ts";
+import type { ListedSchedule } from "../../engine/schedules.ts";
+import { checkTarget } from "../../schedules/schedule-check.ts";
 import type { ScheduleSpec } from "../../schedules/schedule-spec.ts";
 import { workflowOf } from "../../schedules/schedule-workflow.ts";
 import type { AuthorizedRequest, Handlers } from "../http/handler.ts";
@@ -23,29 +25,28 @@ type ScheduleRoutes = Pick<
   | "backfillSchedule"
 >;
 
-type View = DataOf<"getSchedule">;
-
 /** Number of due times in `getSchedule`. */
 const timesShown = 5;
 
 export function scheduleRoutes(parts: RouteParts): ScheduleRoutes {
   const { schedules } = parts.engine;
   return {
-    listSchedules: async () => ({ items: (await schedules.list()) as unknown as View[] }),
+    listSchedules: async () => ({ items: (await schedules.list()).map(viewOf) }),
     createSchedule: (asked) => createSchedule(parts, asked),
     previewSchedule: ({ body }) => {
       const { from, count, ...timing } = body;
       const options = { count, ...(from !== undefined && { from }) };
-      return { times: schedules.preview(withoutUndefined(timing) as Pick<ScheduleSpec, "every">, options) };
+      return { times: schedules.preview(timing, options) };
     },
     getSchedule: async ({ params }) => {
       const view = await schedules.get(params.id);
       const nextFireTimes = view.isEnabled ? schedules.preview(view.spec, { count: timesShown }) : [];
-      return { ...view, nextFireTimes };
+      return { ...viewOf(view), nextFireTimes };
     },
     changeSchedule: async ({ params, body }) => {
       await refuseOfCatalogue(parts, params.id);
-      await schedules.change(params.id, withoutUndefined(body) as unknown as ScheduleSpec);
+      checkTarget(body);
+      await schedules.change(params.id, body);
       return done;
     },
     deleteSchedule: async ({ params }) => {
@@ -64,8 +65,8 @@ async function createSchedule(
   { engine }: RouteParts,
   { body, isRepeat }: AuthorizedRequest<"createSchedule">,
 ): Promise<{ scheduleId: string }> {
-  const { scheduleId, ...given } = body;
-  const spec = withoutUndefined(given) as unknown as ScheduleSpec;
+  const { scheduleId, ...spec } = body;
+  checkTarget(spec);
   try {
     await engine.schedules.create(scheduleId, spec);
   } catch (error) {
@@ -121,7 +122,7 @@ async function switchSchedule(
   return done;
 }
 
-/** Removes undefined fields, which the validation adds. */
-function withoutUndefined(given: object): object {
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+/** Mapped types, unlike interfaces, fit schemas that keep unknown fields. */
+function viewOf(schedule: Immutable<ListedSchedule>): DataOf<"listSchedules">["items"][number] {
+  return schedule;
 }

@@ -6,7 +6,7 @@ import { didYouMean } from "../../base/closest-name.ts";
 import { EngineError, hasCode } from "../../base/error.ts";
 import { preview } from "../../base/preview.ts";
 import type { CatalogueEntry, ScheduleFieldsChange } from "../../catalogue/catalogue-entry.ts";
-import type { DataOf } from "../../api/routes.ts";
+import type { DataOf, Immutable } from "../../api/routes.ts";
 import type { DagSpec } from "../../kernel/dag/dag-spec.ts";
 import { cursorOf, placeOf } from "../http/cursor.ts";
 import type { AuthorizedRequest, Handlers } from "../http/handler.ts";
@@ -42,7 +42,7 @@ export function workflowRoutes(parts: RouteParts): WorkflowRoutes {
     updateWorkflow: async ({ params, body, caller }) => {
       const { dagSpec, enableSchedule, ifVersion } = body;
       const saved = await catalogue.update(params.id, {
-        ...(dagSpec !== undefined && { spec: dagSpec as unknown as DagSpec }),
+        ...(dagSpec !== undefined && { spec: dagSpec }),
         ...(enableSchedule !== undefined && { isScheduled: enableSchedule }),
         ...scheduleFields(body),
         ...(ifVersion !== undefined && { ifVersion }),
@@ -131,8 +131,7 @@ async function createWorkflow(
   { catalogue }: RouteParts,
   { body, caller, isRepeat }: AuthorizedRequest<"createWorkflow">,
 ): Promise<DataOf<"createWorkflow">> {
-  const { name, dagSpec, enableSchedule } = body;
-  const spec = dagSpec as unknown as DagSpec;
+  const { name, dagSpec: spec, enableSchedule } = body;
   try {
     return await catalogue.create({
       name,
@@ -183,7 +182,7 @@ async function getWorkflow(parts: RouteParts, idOrName: string, caller: Caller):
   const { name, kind, version = "" } = view;
   return {
     ...summaryOfProgram(workflow, { name, kind, version }),
-    dagSpec: workflow instanceof Workflow ? (workflow.toJSON() as unknown as Detail["dagSpec"]) : null,
+    dagSpec: workflow instanceof Workflow ? dagSpecOf(workflow.toJSON()) : null,
     timeZone: null,
     overlap: null,
     misfire: null,
@@ -206,12 +205,17 @@ function withFileProblem(error: EngineError, problem: string | null): EngineErro
 
 type Detail = DataOf<"getWorkflow">;
 
+/** Mapped types, unlike interfaces, fit schemas that keep unknown fields. */
+function dagSpecOf(spec: Immutable<DagSpec>): Detail["dagSpec"] {
+  return spec;
+}
+
 function detailOfEntry({ engine, catalogue }: RouteParts, entry: CatalogueEntry): Detail {
   const { spec, timeZone, createdAt, cronExpr, isScheduled, whenBusy = null, whenMissed = null } = entry;
   const every = { cron: cronExpr ?? "", ...(timeZone !== null && { timeZone }) };
   return {
     ...summaryOfEntry(entry),
-    dagSpec: spec as unknown as Detail["dagSpec"],
+    dagSpec: dagSpecOf(spec),
     timeZone,
     overlap: whenBusy,
     misfire: whenMissed,

@@ -1,7 +1,8 @@
+import { ofId } from "../../api/common-schemas.ts";
 import { paths, type RouteName } from "../../api/paths.ts";
 import { preview } from "../../base/preview.ts";
 import { scheduleInstancePrefix } from "../../engine/schedules.ts";
-import type { Handlers } from "../http/handler.ts";
+import type { Handler } from "./handler.ts";
 import { HttpError } from "../request/http-error.ts";
 
 /** Operations that are safe for the instance of a schedule: a quarantined one can be resumed, an ended one deleted. */
@@ -12,23 +13,12 @@ export function isRefusedForSchedules(name: RouteName): boolean {
   return /^(POST|PUT|PATCH|DELETE) \/api\/instance\/\{id\}/.test(paths[name]) && !allowed.includes(name);
 }
 
-/** Wraps the handlers: operations on instances refuse to change the instance of a schedule. */
-export function protectSchedules(handlers: Handlers): Handlers {
-  return Object.fromEntries(Object.entries(handlers).map(protect)) as Handlers;
-}
-
-function protect([name, handler]: [string, unknown]): [string, unknown] {
-  return isRefusedForSchedules(name as RouteName)
-    ? [name, protectedHandler(handler as InstanceHandler)]
-    : [name, handler];
-}
-
-type InstanceHandler = (asked: { readonly params: { readonly id: string } }) => unknown;
-
-function protectedHandler(handler: InstanceHandler): InstanceHandler {
-  return async (asked) => {
-    refuseScheduleInstance(asked.params.id);
-    return await handler(asked);
+/** Wraps a handler: operations on instances refuse to change the instance of a schedule. */
+export function protectSchedules<N extends RouteName>(name: N, handler: Handler<N>): Handler<N> {
+  if (!isRefusedForSchedules(name)) return handler;
+  return (asked) => {
+    refuseScheduleInstance(ofId.parse(asked.params).id);
+    return handler(asked);
   };
 }
 
