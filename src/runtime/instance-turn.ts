@@ -1,4 +1,5 @@
 import type { EngineError } from "../base/error.ts";
+import { payloadRefsIn } from "../kernel/event-payloads.ts";
 import type { Event } from "../kernel/event.ts";
 import type { Machine } from "../kernel/machine.ts";
 import { hasEnded } from "../kernel/status.ts";
@@ -191,8 +192,7 @@ export class InstanceTurn<Actor extends TurnActor = TurnActor> implements Commit
     const { firstRef } = this.payloads;
     const [first] = this.events;
     if (first?.type !== "InstanceContinued") return firstRef;
-    const values = [first.input, ...(first.answers ?? []).map(({ output }) => output)];
-    return Math.min(firstRef, ...values.flatMap((value) => (typeof value === "object" ? value.ref : [])));
+    return Math.min(firstRef, ...payloadRefsIn(first).map(({ ref }) => ref));
   }
 
   addTo(changes: Changes): void {

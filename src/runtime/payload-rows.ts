@@ -1,4 +1,5 @@
 import type { ContextPatch } from "../kernel/event.ts";
+import { mapPayloads, type WithoutPayloads } from "../kernel/event-payloads.ts";
 import type { StepsTaken } from "../kernel/code/code-input.ts";
 import type { Step } from "../kernel/code/step.ts";
 import type { Fork, Outcome } from "../kernel/input.ts";
@@ -68,16 +69,12 @@ export class PayloadRows {
       case "StepsTaken":
         return input.steps.some(mayBeLarge) ? { ...input, steps: input.steps.map((step) => this.#step(step)) } : input;
       default:
-        return input;
+        return input satisfies WithoutPayloads<typeof input>;
     }
   }
 
   #fork(fork: Fork): Fork {
-    const events = fork.events.map((event) => {
-      if (event.type === "TaskSucceeded" || event.type === "UpdateAnswered") return this.#with(event, "output");
-      return event.type === "EventRaised" || event.type === "UpdateRequested" ? this.#with(event, "data") : event;
-    });
-    return { ...fork, events };
+    return { ...fork, events: fork.events.map((event) => mapPayloads(event, (payload) => this.#payload(payload))) };
   }
 
   #step(step: Step): Step {
@@ -92,7 +89,7 @@ export class PayloadRows {
           ...(step.updates && { updates: step.updates.map((update) => this.#with(update, "data")) }),
         };
       default:
-        return step;
+        return step satisfies WithoutPayloads<typeof step>;
     }
   }
 

@@ -6,7 +6,8 @@ import { CodeRun, type RunServices } from "../code/code-run.ts";
 import { CodeState } from "../kernel/code/code-state.ts";
 import { describeStep, identityOf, type LastStep, type Step } from "../kernel/code/step.ts";
 import type { Event } from "../kernel/event.ts";
-import type { Payload, PayloadRef } from "../kernel/payload.ts";
+import { mapPayloads, payloadRefsIn } from "../kernel/event-payloads.ts";
+import type { PayloadRef } from "../kernel/payload.ts";
 import type { Store } from "../stores/store.ts";
 import { identityOfRun, type PastEvent, replay } from "./code-replay.ts";
 
@@ -39,27 +40,12 @@ export async function recordHistory(
   return { instanceId: id, turns };
 }
 
-type Holder = { readonly [Name in (typeof valueFields)[number]]?: Payload };
-
-/** Fields of the events of code workflows that hold a user's value. */
-const valueFields = ["input", "output", "data"] as const;
-
 async function withTexts(event: Event, read: (payload: PayloadRef) => Promise<string>): Promise<Event> {
-  const inPlace = async <T extends object>(holder: T): Promise<T> => {
-    const texts: Record<string, string> = {};
-    for (const name of valueFields) {
-      const payload = (holder as Holder)[name];
-      if (typeof payload === "object") texts[name] = await read(payload);
-    }
-    return { ...holder, ...texts };
-  };
-  if (event.type !== "InstanceContinued") return await inPlace(event);
-  const { events, answers } = event;
-  return {
-    ...(await inPlace(event)),
-    ...(events !== undefined && { events: await Promise.all(events.map(inPlace)) }),
-    ...(answers !== undefined && { answers: await Promise.all(answers.map(inPlace)) }),
-  };
+  const refs = payloadRefsIn(event);
+  if (refs.length === 0) return event;
+  const texts = new Map<number, string>();
+  for (const each of refs) texts.set(each.ref, await read(each));
+  return mapPayloads(event, (payload) => (typeof payload === "object" ? (texts.get(payload.ref) as string) : payload));
 }
 
 /**

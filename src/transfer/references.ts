@@ -1,4 +1,6 @@
 import type { ParentAddress } from "../kernel/address.ts";
+import type { Event } from "../kernel/event.ts";
+import { payloadRefsIn } from "../kernel/event-payloads.ts";
 import type { NodeSpec } from "../kernel/node-spec.ts";
 import type { PayloadRef } from "../kernel/payload.ts";
 import type { OutboxMessage } from "../runtime/outbox.ts";
@@ -9,25 +11,10 @@ export interface NestedWorkflow {
   readonly version: string;
 }
 
-/** Fields of events that hold values of users, in which references are not looked for. */
-const usersFields = ["node", "subTasks"];
-
-/** The large values that a turn's events refer to, whatever the events are. */
+/** Returns references to the large values of a turn's events. */
 export function payloadRefs(events: string): PayloadRef[] {
   if (!events.includes('"ref":')) return [];
-  const found: PayloadRef[] = [];
-  collectRefs(JSON.parse(events), found);
-  return found;
-}
-
-function collectRefs(value: unknown, found: PayloadRef[]): void {
-  if (typeof value !== "object" || value === null) return;
-  if (isPayloadRef(value)) return void found.push(value);
-  for (const [name, each] of Object.entries(value)) if (!usersFields.includes(name)) collectRefs(each, found);
-}
-
-function isPayloadRef(value: object): value is PayloadRef {
-  return "ref" in value && "bytes" in value && typeof value.ref === "number" && typeof value.bytes === "number";
+  return (JSON.parse(events) as readonly Event[]).flatMap(payloadRefsIn);
 }
 
 /** Returns the nested workflows of tasks that were added to a running instance. */
