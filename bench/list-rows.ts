@@ -49,7 +49,7 @@ export async function fill(store: Store, counts: { finished: number; unfinished:
     }
     const lastKey = Math.ceil(end / shards);
     const fences = epochs.map((epoch, shard): Fence => {
-      return { shard, epoch, number, lastKey: firstKey(shard) + lastKey, clean: false };
+      return { shard, epoch, number, lastKey: firstKey(shard) + lastKey, released: false };
     });
     await store.commit({ fences, changes });
   }
@@ -82,9 +82,9 @@ function unfinishedRow(instance: number, key: number): InstanceRow {
     version: "1",
     status: "Running",
     generation: 1,
-    wake: null,
+    wakeAt: null,
     active: true,
-    waiting: 0,
+    waitingTasks: 0,
     createdAt: at,
     updatedAt: at,
     quarantined: null,

@@ -57,7 +57,7 @@ async function removeMembers(address: string): Promise<void> {
   const store = await storeAt(address);
   if (store.clusters !== "always") return;
   await store.open();
-  const { members } = await store.beat("nobody");
+  const { members } = await store.heartbeat("nobody");
   for (const { id } of members) await store.removeMember(id);
   await store.close();
 }

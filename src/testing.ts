@@ -125,8 +125,8 @@ async function nextWake(storage: Store, afterTime: number): Promise<number | und
   let next = Infinity;
   for (let after: number | undefined = firstKey(0) - 1; after !== undefined;) {
     const rows = await storage.loadInstances(0, { after, limit });
-    for (const { wake, quarantined } of rows) {
-      if (wake !== null && wake > afterTime && quarantined === null) next = Math.min(next, wake);
+    for (const { wakeAt, quarantined } of rows) {
+      if (wakeAt !== null && wakeAt > afterTime && quarantined === null) next = Math.min(next, wakeAt);
     }
     after = rows.length < limit ? undefined : rows.at(-1)?.key;
   }

@@ -60,10 +60,10 @@ class SqliteDriver implements BareDriver {
   }
 
   readyCommit({ fences, changes }: Batch): () => unknown {
-    const calls = fences.map(({ number, lastKey, clean, shard, epoch }): Call => {
+    const calls = fences.map(({ number, lastKey, released, shard, epoch }): Call => {
       return {
         statement: this.#statements.get("raise-batches"),
-        values: [number, lastKey, clean ? 1 : 0, shard, epoch],
+        values: [number, lastKey, released ? 1 : 0, shard, epoch],
       };
     });
     writeChanges(this.#takingDown(calls), changes);

@@ -81,8 +81,8 @@ class World {
     const random = new SeededRandom(seed + 1);
     this.cluster = new TestCluster(weather.bus === "none" ? { bus: "none", random } : { random });
     this.cluster.answer = (call, by) => this.#carryOut(call, by);
-    this.cluster.boxes.faultOf = () => this.#storeFault();
-    this.cluster.boxes.delayMsOf = () => this.#upTo(this.#isCalm ? 0 : weather.store.delayMsMax);
+    this.cluster.mailboxes.faultOf = () => this.#storeFault();
+    this.cluster.mailboxes.delayMsOf = () => this.#upTo(this.#isCalm ? 0 : weather.store.delayMsMax);
     this.cluster.lossyBus.fateOf = () => this.#fate();
     this.#members = Array.from({ length: memberCount }, () => this.cluster.member(this.#newId()));
     for (const shard of shards) this.#move(shard, shard);
@@ -112,13 +112,13 @@ class World {
 
   /** Nothing goes on and nothing is left when all is over. */
   async checkRest(): Promise<void> {
-    const { clock, boxes, lossyBus } = this.cluster;
+    const { clock, mailboxes, lossyBus } = this.cluster;
     this.#isCalm = true;
     await clock.advance(30_000);
-    const gone = (box: string): boolean =>
-      box.startsWith("member:") && !this.#members.some(({ id }) => box === `member:${id}`);
+    const gone = (mailbox: string): boolean =>
+      mailbox.startsWith("member:") && !this.#members.some(({ id }) => mailbox === `member:${id}`);
     assert.deepEqual(
-      boxes.names.filter((box) => !gone(box)),
+      mailboxes.names.filter((mailbox) => !gone(mailbox)),
       [],
       "mail is left over",
     );
@@ -167,7 +167,7 @@ class World {
   /** Taken for dead: its shards go, its mailbox goes, and it comes back as another. */
   #rejoin(member: TestMember): void {
     for (const shard of shards) if (this.cluster.isOwner(member, shard)) this.cluster.owners.delete(shard);
-    this.cluster.boxes.drop(`member:${member.id}`);
+    this.cluster.mailboxes.drop(`member:${member.id}`);
     member.start(this.#newId());
   }
 

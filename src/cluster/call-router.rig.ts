@@ -15,12 +15,12 @@ type Method = "post" | "readMailbox" | "deleteFromMailbox" | "deleteMailboxRowsB
 export type StoreFault = "before" | "after" | undefined;
 
 /** The part of a store that a router uses. */
-export class Boxes {
+export class Mailboxes {
   readonly #clock: Clock;
   #rows: (MailboxRow & { at: number })[] = [];
   #lastId = 0;
-  readonly reads: { at: number; boxes: readonly string[]; limit: number; found: number }[] = [];
-  readonly posted: { at: number; box: string }[] = [];
+  readonly reads: { at: number; mailboxes: readonly string[]; limit: number; found: number }[] = [];
+  readonly posted: { at: number; mailbox: string }[] = [];
   readonly deletions: (readonly number[])[] = [];
   readonly oldDeleted: { at: number; before: number }[] = [];
   readsUnderWay = 0;
@@ -33,35 +33,35 @@ export class Boxes {
   }
 
   get names(): string[] {
-    return this.#rows.map((row) => row.box);
+    return this.#rows.map((row) => row.mailbox);
   }
 
   /** As if a member had put it there. */
-  put(box: string, body: string): void {
-    this.#rows.push({ id: ++this.#lastId, box, body, at: this.#clock.now() });
+  put(mailbox: string, body: string): void {
+    this.#rows.push({ id: ++this.#lastId, mailbox, body, at: this.#clock.now() });
   }
 
   /** As if its member had been taken out of the living. */
-  drop(box: string): void {
-    this.#rows = this.#rows.filter((row) => row.box !== box);
+  drop(mailbox: string): void {
+    this.#rows = this.#rows.filter((row) => row.mailbox !== mailbox);
   }
 
-  post(mail: { box: string; body: string; at: number }): Promise<void> {
+  post(mail: { mailbox: string; body: string; at: number }): Promise<void> {
     return this.#do("post", () => {
-      this.posted.push({ at: this.#clock.now(), box: mail.box });
+      this.posted.push({ at: this.#clock.now(), mailbox: mail.mailbox });
       this.#rows.push({ id: ++this.#lastId, ...mail });
     });
   }
 
-  async readMailbox(boxes: readonly string[], limit: number): Promise<MailboxRow[]> {
+  async readMailbox(mailboxes: readonly string[], limit: number): Promise<MailboxRow[]> {
     this.readsUnderWay++;
     this.readsUnderWayMax = Math.max(this.readsUnderWayMax, this.readsUnderWay);
     const at = this.#clock.now();
     try {
       return await this.#do("readMailbox", () => {
-        const found = this.#rows.filter((row) => boxes.includes(row.box)).slice(0, limit);
-        this.reads.push({ at, boxes, limit, found: found.length });
-        return found.map(({ id, box, body }) => ({ id, box, body }));
+        const found = this.#rows.filter((row) => mailboxes.includes(row.mailbox)).slice(0, limit);
+        this.reads.push({ at, mailboxes, limit, found: found.length });
+        return found.map(({ id, mailbox, body }) => ({ id, mailbox, body }));
       });
     } finally {
       this.readsUnderWay--;
@@ -149,7 +149,7 @@ export class TestMember {
     this.#cluster = cluster;
     this.#id = parts.id;
     const options: CallRouterOptions = {
-      store: cluster.boxes,
+      store: cluster.mailboxes,
       bus: parts.bus,
       clock: cluster.clock,
       random: parts.random,
@@ -191,7 +191,7 @@ export class TestMember {
 /** Members around one store, with time and faults in the hands of the test. */
 export class TestCluster {
   readonly clock = new TestClock();
-  readonly boxes = new Boxes(this.clock);
+  readonly mailboxes = new Mailboxes(this.clock);
   readonly lossyBus = new LossyBus(this.clock);
   readonly owners = new Map<number, string>();
   /** Members whose requests are abandoned. */

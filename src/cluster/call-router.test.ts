@@ -32,7 +32,7 @@ describe("a call to a shard of this member", () => {
     assert.equal(await a.call(1, body), body);
     assert.equal(cluster.handled[0]?.body, body);
     assert.deepEqual(cluster.lossyBus.sent, []);
-    assert.deepEqual(cluster.boxes.posted, []);
+    assert.deepEqual(cluster.mailboxes.posted, []);
   });
 
   test("fails with the very error", async (t) => {
@@ -100,7 +100,7 @@ describe("a call to a shard of another member", () => {
     const value = await cluster.clock.until(a.call(1, { when: new Date(0), nothing: undefined, text: "\ud800 😀" }));
     assert.deepEqual(value, { when: "1970-01-01T00:00:00.000Z", text: "\ud800 😀" });
     assert.equal(cluster.lossyBus.sent.length, 2);
-    assert.deepEqual(cluster.boxes.posted, []);
+    assert.deepEqual(cluster.mailboxes.posted, []);
   });
 
   test("may say nothing and be told nothing", async (t) => {
@@ -165,14 +165,14 @@ describe("a call to a shard of another member", () => {
     const began = cluster.clock.now();
     const call = watch(a.call(1, "x"));
     await cluster.clock.advance(999);
-    assert.deepEqual(cluster.boxes.posted, []);
+    assert.deepEqual(cluster.mailboxes.posted, []);
     await cluster.clock.advance(1);
-    assert.deepEqual(cluster.boxes.posted, [{ at: began + 1000, box: "shard:1" }]);
+    assert.deepEqual(cluster.mailboxes.posted, [{ at: began + 1000, mailbox: "shard:1" }]);
     await cluster.clock.advance(12_000);
     assert.deepEqual(call, { state: "resolved", value: "x" });
-    assert.ok(cluster.boxes.posted.some(({ box }) => box === "member:a"));
+    assert.ok(cluster.mailboxes.posted.some(({ mailbox }) => mailbox === "member:a"));
     await cluster.clock.advance(12_000);
-    assert.deepEqual(cluster.boxes.names, [], "all mail was deleted");
+    assert.deepEqual(cluster.mailboxes.names, [], "all mail was deleted");
     assert.equal(cluster.handled.length, 1);
   });
 
@@ -197,7 +197,7 @@ describe("a call to a shard of another member", () => {
     await cluster.clock.advance(59_999);
     const ways = [
       ...cluster.lossyBus.requests.map(({ at }) => ({ at: at - began, way: "bus" })),
-      ...cluster.boxes.posted.map(({ at }) => ({ at: at - began, way: "mail" })),
+      ...cluster.mailboxes.posted.map(({ at }) => ({ at: at - began, way: "mail" })),
     ].toSorted((x, y) => x.at - y.at);
     assert.deepEqual(
       ways.map(({ way }) => way),
@@ -229,7 +229,7 @@ describe("a call to a shard of another member", () => {
 
   test("survives a store that takes no mail", async (t) => {
     const { cluster, a } = pair(t, { bus: "none" });
-    cluster.boxes.faultOf = (method) => (method === "post" ? "before" : undefined);
+    cluster.mailboxes.faultOf = (method) => (method === "post" ? "before" : undefined);
     const call = watch(a.call(1, "x"));
     await cluster.clock.advance(10_000);
     assert.equal(call.state, "waiting");
@@ -238,14 +238,14 @@ describe("a call to a shard of another member", () => {
         .messages("debug")
         .includes("a message could not be posted to a mailbox; it is repeated if it was a request"),
     );
-    cluster.boxes.faultOf = () => undefined;
+    cluster.mailboxes.faultOf = () => undefined;
     await cluster.clock.advance(20_000);
     assert.deepEqual(call, { state: "resolved", value: "x" });
   });
 
   test("that is given up while it is written down leaves nothing behind", async (t) => {
     const { cluster, a } = pair(t, { bus: "none" });
-    cluster.boxes.delayMsOf = (method) => (method === "post" ? 100 : 0);
+    cluster.mailboxes.delayMsOf = (method) => (method === "post" ? 100 : 0);
     const call = watch(a.call(1, "x", { timeoutMs: 50 }));
     await cluster.clock.advance(150);
     assert.ok(hasCode(call.value, "CALL_UNANSWERED"));
@@ -278,7 +278,7 @@ describe("when a shard has moved", () => {
       assert.ok(Math.abs((pauses[place] ?? 0) / pause - 1) <= 0.2001, `pause ${place} is ${pauses[place]} ms`);
     });
     assert.ok(Math.max(...pauses) <= 1200);
-    assert.deepEqual(cluster.boxes.posted, [], "somebody answers, so the bus is there");
+    assert.deepEqual(cluster.mailboxes.posted, [], "somebody answers, so the bus is there");
     a.beliefs.delete(1);
     await cluster.clock.advance(1200);
     assert.deepEqual(call, { state: "resolved", value: "x" });
@@ -302,11 +302,11 @@ describe("when a shard has moved", () => {
     cluster.owners.set(1, "b");
     await cluster.clock.advance(500);
     assert.deepEqual(early, { state: "resolved", value: "early" });
-    assert.deepEqual(cluster.boxes.posted, []);
+    assert.deepEqual(cluster.mailboxes.posted, []);
     cluster.owners.delete(1);
     const late = watch(a.call(1, "late"));
     await cluster.clock.advance(2000);
-    assert.deepEqual(cluster.boxes.names, ["shard:1"]);
+    assert.deepEqual(cluster.mailboxes.names, ["shard:1"]);
     a.beliefs.set(1, undefined);
     cluster.owners.set(1, "b");
     await cluster.clock.advance(12_000);
@@ -323,10 +323,10 @@ describe("when a shard has moved", () => {
     await cluster.clock.advance(600);
     assert.deepEqual(call, { state: "resolved", value: "x" });
     assert.deepEqual(
-      cluster.boxes.posted.map(({ box }) => box),
+      cluster.mailboxes.posted.map(({ mailbox }) => mailbox),
       ["shard:1"],
     );
-    assert.deepEqual(cluster.boxes.names, []);
+    assert.deepEqual(cluster.mailboxes.names, []);
   });
 });
 
@@ -345,7 +345,7 @@ describe("when the bus was silent", () => {
       cluster.lossyBus.requests.map(({ to }) => to),
       ["c"],
     );
-    assert.equal(cluster.boxes.names.length, 2, "both calls to b");
+    assert.equal(cluster.mailboxes.names.length, 2, "both calls to b");
     await cluster.clock.advance(30_000);
     cluster.lossyBus.sent.length = 0;
     watch(a.call(1, "y"));
@@ -375,7 +375,7 @@ describe("when the bus was silent", () => {
     await cluster.clock.advance(500);
     assert.equal(await cluster.clock.until(a.call(1, "quick")), "quick");
     await cluster.clock.advance(600);
-    assert.equal(cluster.boxes.posted.length, 1);
+    assert.equal(cluster.mailboxes.posted.length, 1);
     cluster.lossyBus.sent.length = 0;
     watch(a.call(1, "quick"));
     assert.equal(cluster.lossyBus.requests.length, 1);
@@ -407,7 +407,7 @@ describe("a member with another id", () => {
 
   test("repeats also what it was about to write down", async (t) => {
     const { cluster, a } = pair(t, { bus: "none" });
-    cluster.boxes.delayMsOf = (method) => (method === "post" ? 100 : 0);
+    cluster.mailboxes.delayMsOf = (method) => (method === "post" ? 100 : 0);
     const call = watch(a.call(1, "x"));
     await cluster.clock.advance(50);
     a.start("a2");
@@ -464,18 +464,21 @@ describe("stopping", () => {
     a.router.hint("b", 1);
     await cluster.clock.advance(1);
     assert.deepEqual(b.hints, []);
-    assert.deepEqual(cluster.boxes.reads, []);
+    assert.deepEqual(cluster.mailboxes.reads, []);
   });
 
   test("while mail is being read leaves it unopened", async (t) => {
     const cluster = fresh(t, { bus: "none" });
     const a = cluster.member("a", 1);
-    cluster.boxes.put("shard:1", formatEnvelope({ kind: "request", id: "1", key: "k", from: "b", shard: 1, body: 1 }));
-    cluster.boxes.delayMsOf = (method) => (method === "readMailbox" ? 2000 : 0);
+    cluster.mailboxes.put(
+      "shard:1",
+      formatEnvelope({ kind: "request", id: "1", key: "k", from: "b", shard: 1, body: 1 }),
+    );
+    cluster.mailboxes.delayMsOf = (method) => (method === "readMailbox" ? 2000 : 0);
     await cluster.clock.advance(1000);
     a.router.stop(new EngineError("ENGINE_STATE", "stopped"));
     await cluster.clock.advance(5000);
-    assert.equal(cluster.boxes.reads.length, 1);
+    assert.equal(cluster.mailboxes.reads.length, 1);
     assert.deepEqual(cluster.handled, []);
   });
 
@@ -489,7 +492,7 @@ describe("stopping", () => {
     b.router.stop(new EngineError("ENGINE_STATE", "stopped"));
     resolve("from b");
     await cluster.clock.advance(700);
-    assert.deepEqual(cluster.boxes.names, ["shard:1"]);
+    assert.deepEqual(cluster.mailboxes.names, ["shard:1"]);
     assert.equal(call.state, "waiting");
     cluster.member("c", 1);
     await cluster.clock.advance(1300);
@@ -518,14 +521,14 @@ describe("a call that comes again", () => {
     const { promise, resolve } = Promise.withResolvers<unknown>();
     cluster.answer = () => promise;
     for (let times = 0; times < 3; times++) cluster.lossyBus.send("b", request);
-    cluster.boxes.put("shard:1", request);
+    cluster.mailboxes.put("shard:1", request);
     await cluster.clock.advance(7000);
     assert.equal(cluster.handled.length, 1);
     cluster.lossyBus.sent.length = 0;
     resolve("done");
     await cluster.clock.settle();
     assert.equal(cluster.lossyBus.sent.length, 3);
-    assert.deepEqual(cluster.boxes.names, ["member:a"]);
+    assert.deepEqual(cluster.mailboxes.names, ["member:a"]);
   });
 
   test("is answered from memory for two minutes", async (t) => {
@@ -560,7 +563,7 @@ describe("a call that comes again", () => {
 
   test("is answered from memory if it is among the last ten thousand", async (t) => {
     const { cluster } = pair(t);
-    for (let id = 0; id < 10_001; id++) cluster.boxes.put("shard:1", numbered(id));
+    for (let id = 0; id < 10_001; id++) cluster.mailboxes.put("shard:1", numbered(id));
     await cluster.clock.advance(7000);
     assert.equal(cluster.handled.length, 10_001);
     cluster.lossyBus.send("b", numbered(1));
@@ -592,9 +595,9 @@ describe("mail", () => {
       const cluster = fresh(t, bus && { bus });
       cluster.member("a", 1, 3);
       await cluster.clock.advance(100 * intervalMs);
-      const { reads } = cluster.boxes;
+      const { reads } = cluster.mailboxes;
       assert.ok(Math.abs(reads.length - 100) <= 10, `${reads.length} reads`);
-      assert.deepEqual(reads[0]?.boxes, ["member:a", "shard:1", "shard:3"]);
+      assert.deepEqual(reads[0]?.mailboxes, ["member:a", "shard:1", "shard:3"]);
       assert.equal(reads[0]?.limit, 200);
       const pauses = reads.slice(1).map(({ at }, place) => at - (reads[place]?.at ?? 0));
       assert.ok(pauses.every((pause) => Math.abs(pause / intervalMs - 1) <= 0.2001));
@@ -605,62 +608,62 @@ describe("mail", () => {
   test("that fills a page is followed by the next page at once, one read at a time", async (t) => {
     const cluster = fresh(t, { bus: "none" });
     cluster.member("b", 1);
-    cluster.boxes.delayMsOf = (method) => (method === "readMailbox" ? 20 : 0);
-    for (let id = 0; id < 450; id++) cluster.boxes.put("shard:1", mail(id));
+    cluster.mailboxes.delayMsOf = (method) => (method === "readMailbox" ? 20 : 0);
+    for (let id = 0; id < 450; id++) cluster.mailboxes.put("shard:1", mail(id));
     await cluster.clock.advance(700);
     assert.equal(cluster.handled.length, 450);
-    assert.equal(cluster.boxes.readsUnderWayMax, 1);
-    assert.ok(cluster.boxes.names.every((name) => name === "member:a"));
+    assert.equal(cluster.mailboxes.readsUnderWayMax, 1);
+    assert.ok(cluster.mailboxes.names.every((name) => name === "member:a"));
   });
 
   test("that fills a page is followed by the next one also if there is nothing to do about it", async (t) => {
     const { cluster } = pair(t, { bus: "none" });
-    for (let place = 0; place < 450; place++) cluster.boxes.put("shard:1", "not ours");
+    for (let place = 0; place < 450; place++) cluster.mailboxes.put("shard:1", "not ours");
     await cluster.clock.advance(600);
-    assert.deepEqual(cluster.boxes.names, []);
+    assert.deepEqual(cluster.mailboxes.names, []);
   });
 
   test("is read and deleted in one go at a time, and none of it twice", async (t) => {
     const cluster = fresh(t, { bus: "none" });
     cluster.member("b", 1);
-    cluster.boxes.delayMsOf = (method) => (method === "post" ? 0 : 300);
+    cluster.mailboxes.delayMsOf = (method) => (method === "post" ? 0 : 300);
     cluster.answer = ({ key }) =>
       new Promise<void>((resolve) => cluster.clock.after((Number(key) * 7) % 1400, resolve));
-    for (let id = 0; id < 600; id++) cluster.boxes.put("shard:1", mail(id));
+    for (let id = 0; id < 600; id++) cluster.mailboxes.put("shard:1", mail(id));
     await cluster.clock.advance(10_000);
     assert.equal(cluster.handled.length, 600);
-    assert.equal(cluster.boxes.readsUnderWayMax, 1);
-    const deleted = cluster.boxes.deletions.flat();
+    assert.equal(cluster.mailboxes.readsUnderWayMax, 1);
+    const deleted = cluster.mailboxes.deletions.flat();
     assert.equal(new Set(deleted).size, 600);
     assert.equal(deleted.length, 600);
-    assert.ok(cluster.boxes.deletions.length < 60, "many together");
+    assert.ok(cluster.mailboxes.deletions.length < 60, "many together");
   });
 
   test("behind calls that take long is handled too", async (t) => {
     const { cluster } = pair(t, { bus: "none" });
     const { promise, resolve } = Promise.withResolvers<unknown>();
     cluster.answer = ({ body }) => (body === "slow" ? promise : body);
-    for (let id = 0; id < 500; id++) cluster.boxes.put("shard:1", mail(id, "slow"));
+    for (let id = 0; id < 500; id++) cluster.mailboxes.put("shard:1", mail(id, "slow"));
     await cluster.clock.advance(2100);
-    cluster.boxes.put("shard:1", mail(500));
+    cluster.mailboxes.put("shard:1", mail(500));
     await cluster.clock.advance(700);
     assert.equal(cluster.handled.length, 501, "each once");
-    const readsBefore = cluster.boxes.reads.length;
+    const readsBefore = cluster.mailboxes.reads.length;
     await cluster.clock.advance(6000);
-    assert.ok(cluster.boxes.reads.length - readsBefore < 40, "and without reading all the time");
+    assert.ok(cluster.mailboxes.reads.length - readsBefore < 40, "and without reading all the time");
     resolve("done");
     await cluster.clock.advance(700);
     assert.equal(cluster.handled.length, 501);
-    assert.ok(!cluster.boxes.names.includes("shard:1"));
+    assert.ok(!cluster.mailboxes.names.includes("shard:1"));
   });
 
   test("is not fetched without end while nothing of it gets done", async (t) => {
     const { cluster } = pair(t, { bus: "none" });
     cluster.answer = () => new Promise(() => undefined);
-    for (let id = 0; id < 3000; id++) cluster.boxes.put("shard:1", mail(id));
+    for (let id = 0; id < 3000; id++) cluster.mailboxes.put("shard:1", mail(id));
     await cluster.clock.advance(10_000);
     assert.equal(cluster.handled.length, 2000);
-    assert.ok(Math.max(...cluster.boxes.reads.map(({ limit }) => limit)) <= 2000);
+    assert.ok(Math.max(...cluster.mailboxes.reads.map(({ limit }) => limit)) <= 2000);
   });
 
   test("for a shard that has moved is left for its owner, page after page", async (t) => {
@@ -668,16 +671,16 @@ describe("mail", () => {
     const isOwner = cluster.isOwner.bind(cluster);
     let refused = 0;
     cluster.isOwner = (member, shard) => (member === b ? refused++ < 0 : isOwner(member, shard));
-    for (let id = 0; id < 300; id++) cluster.boxes.put("shard:1", mail(id));
+    for (let id = 0; id < 300; id++) cluster.mailboxes.put("shard:1", mail(id));
     await cluster.clock.advance(610);
     assert.equal(refused, 300, "each was tried once in this round");
-    assert.equal(cluster.boxes.names.length, 300);
+    assert.equal(cluster.mailboxes.names.length, 300);
     await cluster.clock.advance(600);
     assert.ok(refused >= 600, "and again in the next");
     cluster.member("c", 1);
     await cluster.clock.advance(700);
     assert.equal(cluster.handled.length, 300);
-    assert.ok(!cluster.boxes.names.includes("shard:1"));
+    assert.ok(!cluster.mailboxes.names.includes("shard:1"));
   });
 
   test("that is left in great numbers is not read again and again", async (t) => {
@@ -685,7 +688,7 @@ describe("mail", () => {
     cluster.member("b", 1);
     let refused = 0;
     cluster.isOwner = () => refused++ < 0;
-    for (let id = 0; id < 2500; id++) cluster.boxes.put("shard:1", mail(id));
+    for (let id = 0; id < 2500; id++) cluster.mailboxes.put("shard:1", mail(id));
     await cluster.clock.advance(610);
     assert.equal(refused, 2000);
   });
@@ -700,45 +703,45 @@ describe("mail", () => {
     cluster.owners.set(1, "a");
     await cluster.clock.advance(600);
     assert.equal(cluster.handled.length, 1);
-    assert.deepEqual(cluster.boxes.names, []);
-    assert.equal(cluster.boxes.posted.length, 1, "the request");
+    assert.deepEqual(cluster.mailboxes.names, []);
+    assert.equal(cluster.mailboxes.posted.length, 1, "the request");
   });
 
   test("that no member has written is deleted, with a line in the log", async (t) => {
     const { cluster, b } = pair(t);
-    for (const text of ["hello", "{}", '{"kind":"request"}']) cluster.boxes.put("shard:1", text);
-    cluster.boxes.put("shard:1", mail(1));
+    for (const text of ["hello", "{}", '{"kind":"request"}']) cluster.mailboxes.put("shard:1", text);
+    cluster.mailboxes.put("shard:1", mail(1));
     cluster.lossyBus.send("b", "over the bus");
     await cluster.clock.advance(7000);
     assert.equal(b.log.messages("warn").length, 4);
     assert.equal(cluster.handled.length, 1);
-    assert.ok(!cluster.boxes.names.includes("shard:1"));
+    assert.ok(!cluster.mailboxes.names.includes("shard:1"));
   });
 
   test("is deleted only when its answer is on its way, and not handled twice for that", async (t) => {
     const { cluster } = pair(t, { bus: "none" });
-    cluster.boxes.put("shard:1", mail(1));
-    cluster.boxes.faultOf = (method) => (method === "post" ? "before" : undefined);
+    cluster.mailboxes.put("shard:1", mail(1));
+    cluster.mailboxes.faultOf = (method) => (method === "post" ? "before" : undefined);
     await cluster.clock.advance(3000);
-    assert.deepEqual(cluster.boxes.names, ["shard:1"]);
-    cluster.boxes.faultOf = () => undefined;
+    assert.deepEqual(cluster.mailboxes.names, ["shard:1"]);
+    cluster.mailboxes.faultOf = () => undefined;
     await cluster.clock.advance(700);
-    assert.ok(!cluster.boxes.names.includes("shard:1"));
-    assert.equal(cluster.boxes.posted.filter(({ box }) => box === "member:a").length, 1);
+    assert.ok(!cluster.mailboxes.names.includes("shard:1"));
+    assert.equal(cluster.mailboxes.posted.filter(({ mailbox }) => mailbox === "member:a").length, 1);
     assert.equal(cluster.handled.length, 1);
   });
 
   test("whose deletion failed is not answered again", async (t) => {
     const { cluster, b } = pair(t, { bus: "none" });
-    cluster.boxes.put("shard:1", mail(1));
+    cluster.mailboxes.put("shard:1", mail(1));
     for (const fault of ["before", "after"] as const) {
-      cluster.boxes.faultOf = (method) => (method === "deleteFromMailbox" ? fault : undefined);
+      cluster.mailboxes.faultOf = (method) => (method === "deleteFromMailbox" ? fault : undefined);
       await cluster.clock.advance(3000);
     }
-    cluster.boxes.faultOf = () => undefined;
+    cluster.mailboxes.faultOf = () => undefined;
     await cluster.clock.advance(700);
-    assert.ok(!cluster.boxes.names.includes("shard:1"));
-    assert.equal(cluster.boxes.posted.length, 1);
+    assert.ok(!cluster.mailboxes.names.includes("shard:1"));
+    assert.equal(cluster.mailboxes.posted.length, 1);
     assert.ok(b.log.messages("debug").some((line) => line.startsWith("mailboxes could not be read or emptied")));
   });
 
@@ -746,26 +749,26 @@ describe("mail", () => {
     const { cluster } = pair(t, { bus: "none" });
     let finish: (() => void) | undefined;
     cluster.answer = () => new Promise<void>((resolve) => (finish = resolve));
-    cluster.boxes.put("shard:1", mail(1));
+    cluster.mailboxes.put("shard:1", mail(1));
     await cluster.clock.advance(700);
-    const read = cluster.boxes.readMailbox.bind(cluster.boxes);
-    cluster.boxes.readMailbox = async (boxes, limit) => {
-      const rows = await read(boxes, limit);
+    const read = cluster.mailboxes.readMailbox.bind(cluster.mailboxes);
+    cluster.mailboxes.readMailbox = async (mailboxes, limit) => {
+      const rows = await read(mailboxes, limit);
       finish?.();
       await new Promise<void>((resolve) => cluster.clock.after(100, resolve));
       return rows;
     };
     await cluster.clock.advance(2000);
-    assert.equal(cluster.boxes.posted.length, 1);
+    assert.equal(cluster.mailboxes.posted.length, 1);
   });
 
   test("is tried again when it could not be read", async (t) => {
     const { cluster, a } = pair(t, { bus: "none" });
-    cluster.boxes.faultOf = (method) => (method === "readMailbox" ? "before" : undefined);
+    cluster.mailboxes.faultOf = (method) => (method === "readMailbox" ? "before" : undefined);
     const call = watch(a.call(1, "x"));
     await cluster.clock.advance(3000);
     assert.equal(call.state, "waiting");
-    cluster.boxes.faultOf = () => undefined;
+    cluster.mailboxes.faultOf = () => undefined;
     await cluster.clock.advance(1300);
     assert.equal(call.state, "resolved");
   });
@@ -773,14 +776,14 @@ describe("mail", () => {
   test("older than an hour is deleted once an hour", async (t) => {
     const cluster = fresh(t);
     cluster.member("a");
-    cluster.boxes.put("member:gone", "never read");
-    cluster.boxes.faultOf = (method) => (method === "deleteMailboxRowsBefore" ? "before" : undefined);
+    cluster.mailboxes.put("member:gone", "never read");
+    cluster.mailboxes.faultOf = (method) => (method === "deleteMailboxRowsBefore" ? "before" : undefined);
     await cluster.clock.advance(3_610_000);
-    assert.deepEqual(cluster.boxes.oldDeleted, []);
-    cluster.boxes.faultOf = () => undefined;
+    assert.deepEqual(cluster.mailboxes.oldDeleted, []);
+    cluster.mailboxes.faultOf = () => undefined;
     await cluster.clock.advance(3 * 3_600_000);
-    assert.deepEqual(cluster.boxes.names, []);
-    const { oldDeleted } = cluster.boxes;
+    assert.deepEqual(cluster.mailboxes.names, []);
+    const { oldDeleted } = cluster.mailboxes;
     assert.equal(oldDeleted.length, 3);
     assert.ok(oldDeleted.every(({ at, before }) => at - before === 3_600_000));
   });
@@ -788,9 +791,9 @@ describe("mail", () => {
   test("that is abandoned is deleted and not carried out; what comes over the bus has somebody who waits", async (t) => {
     const { cluster, a, b } = pair(t);
     cluster.gone.add("a");
-    cluster.boxes.put("shard:1", mail(1));
+    cluster.mailboxes.put("shard:1", mail(1));
     await cluster.clock.advance(7000);
-    assert.deepEqual([cluster.handled, cluster.boxes.names], [[], []]);
+    assert.deepEqual([cluster.handled, cluster.mailboxes.names], [[], []]);
     assert.deepEqual(b.log.messages("warn"), ["a request was dropped because the member that sent it is gone"]);
     const call = watch(a.call(1, "x"));
     await cluster.clock.advance(100);
@@ -799,21 +802,21 @@ describe("mail", () => {
 
   test("of a cluster that was stopped for longer than an hour is deleted before any is opened", async (t) => {
     const cluster = fresh(t, { bus: "none" });
-    cluster.boxes.put("shard:1", mail(1));
+    cluster.mailboxes.put("shard:1", mail(1));
     await cluster.clock.advance(3_600_001);
-    cluster.boxes.put("shard:1", mail(2));
-    cluster.boxes.faultOf = (method) => (method === "deleteMailboxRowsBefore" ? "before" : undefined);
+    cluster.mailboxes.put("shard:1", mail(2));
+    cluster.mailboxes.faultOf = (method) => (method === "deleteMailboxRowsBefore" ? "before" : undefined);
     cluster.member("b");
     cluster.owners.set(1, "b");
     await cluster.clock.advance(5000);
     assert.deepEqual(cluster.handled, [], "as long as the old ones cannot be told apart");
-    cluster.boxes.faultOf = () => undefined;
+    cluster.mailboxes.faultOf = () => undefined;
     await cluster.clock.advance(5000);
     assert.deepEqual(
       cluster.handled.map(({ key }) => key),
       ["2"],
     );
-    assert.ok(!cluster.boxes.names.includes("shard:1"));
+    assert.ok(!cluster.mailboxes.names.includes("shard:1"));
   });
 
   function mail(id: number, body = "x"): string {
@@ -836,7 +839,7 @@ describe("a hint", () => {
       { from: "a", body: undefined },
     ]);
     assert.deepEqual(c.log.messages("error"), ["a hint could not be handled; the member finds out by polling"]);
-    assert.deepEqual(cluster.boxes.posted, []);
+    assert.deepEqual(cluster.mailboxes.posted, []);
   });
 
   test("that is too long is dropped", async (t) => {

@@ -98,7 +98,7 @@ export class CallRouter {
   /** Monotonic time of the last message of each member over the bus, and members that did not answer over it. */
   readonly #heardAt: RecentMap<number>;
   readonly #silent: RecentMap<true>;
-  #boxes: MailboxPoller | undefined;
+  #mailboxPoller: MailboxPoller | undefined;
   #connection: BusConnection | undefined;
   #member: string | undefined;
   #whyStopped = new EngineError("ENGINE_STATE", "this member has not joined the cluster yet");
@@ -123,7 +123,7 @@ export class CallRouter {
     this.#connection?.close();
     this.#member = member;
     this.#connection = this.#options.bus?.connect(member, (text) => this.#onBusMessage(text));
-    this.#boxes ??= this.#startPolling();
+    this.#mailboxPoller ??= this.#startPolling();
     for (const call of this.#calls.values()) call.tell("rejoined");
   }
 
@@ -133,8 +133,8 @@ export class CallRouter {
     this.#member = undefined;
     this.#connection?.close();
     this.#connection = undefined;
-    this.#boxes?.stop();
-    this.#boxes = undefined;
+    this.#mailboxPoller?.stop();
+    this.#mailboxPoller = undefined;
     for (const call of this.#calls.values()) call.reject(reason);
   }
 
@@ -208,7 +208,7 @@ export class CallRouter {
     call.isFirst = false;
     call.noteTry(route);
     if (owner !== undefined && route === "bus") this.#send(owner, text);
-    else await this.#post({ box: mailboxOfShard(shard), body: text });
+    else await this.#post({ mailbox: mailboxOfShard(shard), body: text });
     // An answer to an earlier id of this member would not find it.
     const news = from === this.#member ? await call.waitForNews(pauseMs) : "rejoined";
     if (news === "time" && owner !== undefined && route === "bus") this.#onUnanswered(owner, sentAt);
@@ -247,13 +247,13 @@ export class CallRouter {
   }
 
   /** False if the store did not confirm the write. */
-  async #post(mail: { box: string; body: string }): Promise<boolean> {
+  async #post(mail: { mailbox: string; body: string }): Promise<boolean> {
     try {
       await this.#options.store.post({ ...mail, at: this.#clock.now() });
       return true;
     } catch (error) {
       this.#options.logger.debug(
-        { box: mail.box, error: messageOf(error) },
+        { mailbox: mail.mailbox, error: messageOf(error) },
         "a message could not be posted to a mailbox; it is repeated if it was a request",
       );
       return false;
@@ -324,7 +324,7 @@ export class CallRouter {
       this.#send(from, text);
       return true;
     }
-    return from === this.#member || (await this.#post({ box: mailboxOf(from), body: text }));
+    return from === this.#member || (await this.#post({ mailbox: mailboxOf(from), body: text }));
   }
 
   /** A repetition joins the call that is being handled, and gets the same answer for a while after that. */
@@ -360,7 +360,7 @@ export class CallRouter {
   #startPolling(): MailboxPoller {
     const { store, logger, timings, bus } = this.#options;
     const intervalMs = bus === undefined ? timings.pollWithoutBusMs : timings.pollMs;
-    const boxes = new MailboxPoller({
+    const poller = new MailboxPoller({
       store,
       clock: this.#clock,
       logger,
@@ -368,8 +368,8 @@ export class CallRouter {
       names: () => this.#boxNames(),
       open: (row) => this.#openMail(row.body),
     });
-    boxes.start();
-    return boxes;
+    poller.start();
+    return poller;
   }
 
   /** True when the row may be deleted. */

@@ -7,8 +7,8 @@ const timings = { beatMs: 2500, suspectMs: 10_000, lostMs: 30_000 };
 
 const at = (ms: number): { monotonic: number; wall: number } => ({ monotonic: ms, wall: ms });
 
-function row(id: string, beat: number): MemberRow {
-  return { id, address: `${id}:1`, beat, about: "" };
+function row(id: string, heartbeat: number): MemberRow {
+  return { id, address: `${id}:1`, heartbeat, about: "" };
 }
 
 /** Gives a detector of member "me" one view after the other. */
@@ -17,12 +17,12 @@ class Views {
 
   /** The members and their heartbeats, asked for at that time; it arrives 100 ms later. */
   see(askedAt: number, beats: Readonly<Record<string, number>>, owners: readonly string[] = []): Findings {
-    const members = [row("me", askedAt), ...Object.entries(beats).map(([id, beat]) => row(id, beat))];
+    const members = [row("me", askedAt), ...Object.entries(beats).map(([id, heartbeat]) => row(id, heartbeat))];
     const shards = owners.map((owner, shard) => ({ shard, owner, epoch: 1, released: false }));
     return this.detector.observe({ members, shards }, "me", { asked: at(askedAt), arrived: at(askedAt + 100) });
   }
 
-  /** The same view every beat, up to and with that time. */
+  /** The same view every heartbeat, up to and with that time. */
   repeat(from: number, to: number, beats: Readonly<Record<string, number>>): void {
     for (let time = from; time <= to; time += timings.beatMs) this.see(time, beats);
   }

@@ -71,7 +71,7 @@ export class FailureDetector {
     }
     for (const [member, row] of rows) {
       const other = this.#others.get(member);
-      if (other?.row.beat === row.beat) {
+      if (other?.row.heartbeat === row.heartbeat) {
         this.#checkSilence(other, asked.monotonic, findings);
         continue;
       }

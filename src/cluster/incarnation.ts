@@ -14,7 +14,7 @@ export class Incarnation {
   /** The next heartbeat follows at once. */
   isHurried = false;
   /** Timer of the next heartbeat, or of the next attempt to join. */
-  beatTimer: Timer | undefined;
+  heartbeatTimer: Timer | undefined;
   leaseTimer: Timer | undefined;
 
   constructor(id: string, lease: Lease) {
@@ -26,7 +26,7 @@ export class Incarnation {
   end(): void {
     this.isOver = true;
     this.lease.end();
-    this.beatTimer?.cancel();
+    this.heartbeatTimer?.cancel();
     this.leaseTimer?.cancel();
   }
 }

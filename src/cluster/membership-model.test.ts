@@ -156,20 +156,20 @@ class Truth {
   onRemoved: (member: string) => void = () => undefined;
 
   join(id: string, address: string): void {
-    if (!this.members.has(id)) this.members.set(id, { id, address, about: "", beat: 0 });
+    if (!this.members.has(id)) this.members.set(id, { id, address, about: "", heartbeat: 0 });
   }
 
-  beat(id: string): ClusterView {
+  heartbeat(id: string): ClusterView {
     const row = this.members.get(id);
-    if (row !== undefined) this.members.set(id, { ...row, beat: row.beat + 1 });
+    if (row !== undefined) this.members.set(id, { ...row, heartbeat: row.heartbeat + 1 });
     return { members: [...this.members.values()], shards: [...this.shards.values()] };
   }
 
-  remove(id: string, ifBeat: number | undefined): boolean {
+  remove(id: string, ifHeartbeat: number | undefined): boolean {
     const row = this.members.get(id);
-    if (row === undefined || (ifBeat !== undefined && row.beat !== ifBeat)) return false;
+    if (row === undefined || (ifHeartbeat !== undefined && row.heartbeat !== ifHeartbeat)) return false;
     this.members.delete(id);
-    if (ifBeat !== undefined) this.onRemoved(id);
+    if (ifHeartbeat !== undefined) this.onRemoved(id);
     return true;
   }
 
@@ -246,8 +246,8 @@ class Member {
       process: { stamp: undefined, hasDied: () => false },
       store: {
         join: ({ id, address }) => wire.send(() => truth.join(id, address)),
-        beat: (id) => wire.send(() => truth.beat(id)),
-        removeMember: (id, ifBeat) => wire.send(() => truth.remove(id, ifBeat)),
+        heartbeat: (id) => wire.send(() => truth.heartbeat(id)),
+        removeMember: (id, ifHeartbeat) => wire.send(() => truth.remove(id, ifHeartbeat)),
       },
       clock: machine,
       logger: silentLogger,

@@ -12,7 +12,7 @@ import { Membership } from "./membership.ts";
 const timings = { beatMs: 2500, suspectMs: 10_000, lostMs: 30_000 };
 const leaseMs = 36_000;
 
-type Call = "join" | "beat" | "remove";
+type Call = "join" | "heartbeat" | "remove";
 
 /** A store whose requests and answers the test may hold up or lose. */
 class ShakyStore extends MemoryStore {
@@ -24,16 +24,16 @@ class ShakyStore extends MemoryStore {
     return this.#shake("join", member.id, () => super.join(member));
   }
 
-  override beat(member: string, about?: string): Promise<ClusterView> {
-    return this.#shake("beat", member, () => super.beat(member, about));
+  override heartbeat(member: string, about?: string): Promise<ClusterView> {
+    return this.#shake("heartbeat", member, () => super.heartbeat(member, about));
   }
 
-  override removeMember(member: string, ifBeat?: number): Promise<boolean> {
-    return this.#shake("remove", member, () => super.removeMember(member, ifBeat));
+  override removeMember(member: string, ifHeartbeat?: number): Promise<boolean> {
+    return this.#shake("remove", member, () => super.removeMember(member, ifHeartbeat));
   }
 
   async ids(): Promise<string[]> {
-    const { members } = await super.beat("an listener");
+    const { members } = await super.heartbeat("an listener");
     return members.map(({ id }) => id);
   }
 
@@ -168,7 +168,7 @@ describe("membership", () => {
   describe("starting and stopping", () => {
     test("joins, and has its first view and its lease when it has started", async () => {
       const { membership, views, tale } = await begin("a");
-      assert.deepEqual(store.calls, ["join a1", "beat a1"]);
+      assert.deepEqual(store.calls, ["join a1", "heartbeat a1"]);
       assert.equal(membership.id, "a1");
       assert.equal(membership.lease.isValid, true);
       assert.equal(views.length, 1);
@@ -180,8 +180,8 @@ describe("membership", () => {
     test("looks again at once when it is told to, also while it is looking, and then beats as before", async () => {
       const { membership } = await begin("a");
       await clock.advance(1000);
-      const times = timesOf("beat");
-      store.answer = (call) => (call === "beat" ? after(100) : Promise.resolve());
+      const times = timesOf("heartbeat");
+      store.answer = (call) => (call === "heartbeat" ? after(100) : Promise.resolve());
       membership.refreshView();
       await clock.advance(50);
       membership.refreshView();
@@ -193,7 +193,7 @@ describe("membership", () => {
     test("looks no more once it has stopped", async () => {
       const { membership } = await begin("a");
       await membership.stop();
-      const times = timesOf("beat");
+      const times = timesOf("heartbeat");
       membership.refreshView();
       await clock.advance(5000);
       assert.deepEqual(times, []);
@@ -207,10 +207,10 @@ describe("membership", () => {
     });
 
     test("throws the store's error, leaves and does nothing more", async () => {
-      store.answer = (call) => (call === "beat" ? unavailable() : Promise.resolve());
+      store.answer = (call) => (call === "heartbeat" ? unavailable() : Promise.resolve());
       const { membership, told } = new Member("a");
       await assert.rejects(membership.start(), (error) => hasCode(error, "STORE_UNAVAILABLE"));
-      assert.deepEqual(store.calls, ["join a1", "beat a1", "remove a1"]);
+      assert.deepEqual(store.calls, ["join a1", "heartbeat a1", "remove a1"]);
       assert.deepEqual(await store.ids(), []);
       assert.equal(clock.timerCount, 0);
       assert.equal(membership.lease.isValid, false);
@@ -219,7 +219,7 @@ describe("membership", () => {
 
     test("takes another id if it was removed before its first sign of life", async () => {
       store.request = async (call, member) => {
-        if (call === "beat" && member === "a1") await store.removeMember("a1");
+        if (call === "heartbeat" && member === "a1") await store.removeMember("a1");
       };
       const { membership, told, tale } = await begin("a");
       assert.equal(membership.id, "a2");
@@ -248,7 +248,7 @@ describe("membership", () => {
     test("takes no notice of an answer that arrives after it has stopped", async () => {
       const { membership, views } = await begin("a");
       const answer = Promise.withResolvers<void>();
-      store.answer = (call) => (call === "beat" ? answer.promise : Promise.resolve());
+      store.answer = (call) => (call === "heartbeat" ? answer.promise : Promise.resolve());
       await clock.advance(2500);
       await membership.stop();
       answer.resolve();
@@ -265,7 +265,7 @@ describe("membership", () => {
       store.request = unavailable;
       await Promise.all([membership.stop(), membership.stop()]);
       await membership.stop();
-      assert.deepEqual(store.calls, ["join b1", "beat b1", "remove b1"]);
+      assert.deepEqual(store.calls, ["join b1", "heartbeat b1", "remove b1"]);
     });
 
     test("waits for a join that is under way, so that nobody is left behind", async () => {
@@ -284,7 +284,7 @@ describe("membership", () => {
   describe("signs of life", () => {
     test("come every beatMs, counted from when the last one was sent", async () => {
       await begin("a");
-      const times = timesOf("beat");
+      const times = timesOf("heartbeat");
       store.answer = () => after(700);
       await clock.advance(10_000);
       assert.deepEqual(times, [2500, 5000, 7500, 10_000]);
@@ -292,7 +292,7 @@ describe("membership", () => {
 
     test("come one at a time, the next one at once if it is overdue", async () => {
       await begin("a");
-      const times = timesOf("beat");
+      const times = timesOf("heartbeat");
       store.answer = () => after(4000);
       await clock.advance(11_000);
       assert.deepEqual(times, [2500, 6500, 10_500]);
@@ -301,12 +301,12 @@ describe("membership", () => {
     test("come again after a quarter of the time if the store fails", async () => {
       const { membership } = await begin("a");
       store.request = unavailable;
-      const times = timesOf("beat");
+      const times = timesOf("heartbeat");
       await clock.advance(4000);
       assert.deepEqual(times, [2500, 3125, 3750]);
       store.request = async () => undefined;
       await clock.advance(400);
-      assert.equal(membership.view.members[0]?.beat, 2);
+      assert.equal(membership.view.members[0]?.heartbeat, 2);
     });
   });
 
@@ -327,7 +327,7 @@ describe("membership", () => {
       store.request = () => next.promise;
       gate.resolve();
       await clock.settle();
-      assert.equal(membership.lease.isValid, false, "the answer is to a beat that was sent long ago");
+      assert.equal(membership.lease.isValid, false, "the answer is to a heartbeat that was sent long ago");
       next.resolve();
       await clock.settle();
       assert.equal(membership.lease.isValid, true, "the next one was sent at once");
@@ -418,7 +418,7 @@ describe("membership", () => {
 
     test("learns it also after its lease has lapsed, and is not told that it was regained", async () => {
       const member = await begin("a");
-      store.request = (call) => (call === "beat" ? unavailable() : Promise.resolve());
+      store.request = (call) => (call === "heartbeat" ? unavailable() : Promise.resolve());
       await clock.advance(leaseMs);
       await store.removeMember("a1");
       store.request = async () => undefined;
@@ -433,11 +433,11 @@ describe("membership", () => {
       store.calls.length = 0;
       store.answer = (call) => (call === "join" ? unavailable() : Promise.resolve());
       await clock.advance(3750);
-      assert.deepEqual(store.calls, ["beat a1", "join a2", "join a3", "join a4"]);
+      assert.deepEqual(store.calls, ["heartbeat a1", "join a2", "join a3", "join a4"]);
       assert.deepEqual(await store.ids(), ["a2", "a3", "a4"]);
       store.answer = async () => undefined;
       await clock.advance(1000);
-      assert.deepEqual(store.calls.slice(4), ["join a5", "beat a5", "remove a2", "remove a3", "remove a4"]);
+      assert.deepEqual(store.calls.slice(4), ["join a5", "heartbeat a5", "remove a2", "remove a3", "remove a4"]);
       assert.deepEqual(await store.ids(), ["a5"]);
       assert.deepEqual([member.membership.id, member.membership.lease.isValid], ["a5", true]);
     });
@@ -446,11 +446,11 @@ describe("membership", () => {
       const member = await begin("a");
       await store.removeMember("a1");
       store.calls.length = 0;
-      store.answer = (call, name) => (call === "beat" && name === "a2" ? unavailable() : Promise.resolve());
+      store.answer = (call, name) => (call === "heartbeat" && name === "a2" ? unavailable() : Promise.resolve());
       await clock.advance(3125);
       store.answer = async () => undefined;
       await clock.advance(625);
-      assert.deepEqual(store.calls, ["beat a1", "join a2", "beat a2", "beat a2", "beat a2"]);
+      assert.deepEqual(store.calls, ["heartbeat a1", "join a2", "heartbeat a2", "heartbeat a2", "heartbeat a2"]);
       assert.equal(member.membership.lease.isValid, true);
     });
 
@@ -461,7 +461,7 @@ describe("membership", () => {
       store.answer = async (call, name) => {
         if (call === "join" && name === "a2") await store.removeMember("a2");
         // Just then the store fails.
-        if (call === "beat" && name === "a3" && tries++ === 0) await unavailable();
+        if (call === "heartbeat" && name === "a3" && tries++ === 0) await unavailable();
       };
       await clock.advance(5000);
       assert.equal(member.membership.id, "a3");
@@ -604,7 +604,7 @@ describe("membership", () => {
       const well = store.request;
       for (let round = 0; round < 2; round++) {
         const held = Promise.withResolvers<void>();
-        store.request = (call, member) => (call === "beat" && member === "b1" ? held.promise : well(call, member));
+        store.request = (call, member) => (call === "heartbeat" && member === "b1" ? held.promise : well(call, member));
         await clock.advance(35_000);
         held.resolve();
         store.request = well;
@@ -618,7 +618,7 @@ describe("membership", () => {
       // Each request lands at once, but its answer takes two seconds.
       const a = await begin("a");
       await store.join({ id: "b1", address: "b:1" });
-      store.answer = (call) => (call === "beat" ? after(2000) : Promise.resolve());
+      store.answer = (call) => (call === "heartbeat" ? after(2000) : Promise.resolve());
       const removals = timesOf("remove");
       // Asked for at 2500, first seen at 4500. Of the later views the one asked for at 45,000 is the first that tells.
       await clock.advance(46_999);
@@ -637,7 +637,7 @@ describe("membership", () => {
         if (call !== "remove") return;
         tries++;
         if (tries === 1) await unavailable();
-        if (tries === 2) await MemoryStore.prototype.beat.call(store, member);
+        if (tries === 2) await MemoryStore.prototype.heartbeat.call(store, member);
       };
       await clock.advance(50_000);
       assert.equal(tries, 2);
@@ -680,7 +680,7 @@ describe("membership", () => {
     test("a dead member is found out even if every answer of the store takes long", async () => {
       await begin("a");
       await store.join({ id: "b1", address: "b:1" });
-      store.answer = (call) => (call === "beat" ? after(8000) : Promise.resolve());
+      store.answer = (call) => (call === "heartbeat" ? after(8000) : Promise.resolve());
       await clock.advance(120_000);
       assert.deepEqual(await store.ids(), ["a1"]);
     });

@@ -15,7 +15,7 @@ import { memberLeaseMs } from "./timings.ts";
 const retryShare = 1 / 4;
 
 export interface MembershipOptions {
-  readonly store: Pick<Store, "join" | "beat" | "removeMember">;
+  readonly store: Pick<Store, "join" | "heartbeat" | "removeMember">;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Address under which the others reach this member. */
@@ -119,8 +119,8 @@ export class Membership {
     if (incarnation.isOver || !incarnation.isAnnounced) return;
     incarnation.isHurried = true;
     if (incarnation.isBeating) return;
-    incarnation.beatTimer?.cancel();
-    void this.#beat(incarnation);
+    incarnation.heartbeatTimer?.cancel();
+    void this.#heartbeat(incarnation);
   }
 
   /** Leaves the cluster. If the store cannot be reached, the failure detectors of the others find out. */
@@ -208,7 +208,7 @@ export class Membership {
       const incarnation = this.#current;
       if (incarnation.isOver) return;
       this.#warn(incarnation.id, error, "could not join the cluster again yet; retrying");
-      incarnation.beatTimer = this.#options.clock.after(this.#retryMs, () => void this.#rejoin());
+      incarnation.heartbeatTimer = this.#options.clock.after(this.#retryMs, () => void this.#rejoin());
       return;
     }
     this.#onJoined(renewal);
@@ -223,7 +223,7 @@ export class Membership {
 
   async #renew(incarnation: Incarnation): Promise<Renewal> {
     const sent = incarnation.lease.moment();
-    const { members, shards } = await this.#options.store.beat(incarnation.id, this.#options.about());
+    const { members, shards } = await this.#options.store.heartbeat(incarnation.id, this.#options.about());
     const dead = members.filter((row) => row.id !== incarnation.id && this.#hasDied(row));
     const plain = members.map((row) => ({ ...row, address: withoutStamp(row.address) }));
     return { sent, view: { members: plain, shards }, dead };
@@ -234,7 +234,7 @@ export class Membership {
     return stamp !== undefined && this.#options.process.hasDied(stamp);
   }
 
-  async #beat(incarnation: Incarnation): Promise<void> {
+  async #heartbeat(incarnation: Incarnation): Promise<void> {
     // No timer fires while the machine is suspended, so the lease may have expired unnoticed.
     this.#checkLease(incarnation);
     incarnation.isBeating = true;
@@ -261,7 +261,7 @@ export class Membership {
     incarnation.isBeating = false;
     if (incarnation.isOver) return;
     const waitMs = incarnation.isHurried ? 0 : Math.max(0, delayMs);
-    incarnation.beatTimer = this.#options.clock.after(waitMs, () => void this.#beat(incarnation));
+    incarnation.heartbeatTimer = this.#options.clock.after(waitMs, () => void this.#heartbeat(incarnation));
   }
 
   /** Takes over the view that came back with a heartbeat. */
@@ -342,11 +342,11 @@ export class Membership {
   }
 
   /** Removes a lost member unless its heartbeat has changed; the next view shows the outcome. */
-  async #remove(incarnation: Incarnation, { id, beat }: MemberRow): Promise<void> {
+  async #remove(incarnation: Incarnation, { id, heartbeat }: MemberRow): Promise<void> {
     if (incarnation.isOver || this.#removals.has(id)) return;
     this.#removals.add(id);
     try {
-      await this.#options.store.removeMember(id, beat);
+      await this.#options.store.removeMember(id, heartbeat);
     } catch (error) {
       this.#warn(
         id,

@@ -17,7 +17,7 @@ function shardsOf(member: string, members: readonly string[]): number[] {
 }
 
 function view(members: readonly string[], shards: readonly ShardRow[] = []): ClusterView {
-  return { members: members.map((id) => ({ id, address: `${id}:1`, about: "", beat: 1 })), shards };
+  return { members: members.map((id) => ({ id, address: `${id}:1`, about: "", heartbeat: 1 })), shards };
 }
 
 function held(owner: string, shards: readonly number[], released = false): ShardRow[] {

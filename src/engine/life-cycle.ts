@@ -64,7 +64,7 @@ export class LifeCycle {
     const { options, member, region, registration, processCode, address } = this.#parts;
     await this.#settleShardCount();
     // A heartbeat of no member changes nothing, and shows the state of the shards.
-    refuseHalfImported((await options.storage.beat(address())).shards);
+    refuseHalfImported((await options.storage.heartbeat(address())).shards);
     if (member === undefined) await this.#restoreDomains();
     await registration.record();
     processCode.start();

@@ -182,8 +182,8 @@ function rebuildRefusal(refusal: string): EngineError {
   return new EngineError(code, message);
 }
 
-function requestRow({ shard, parts }: CallContext, key: string, refusal: string | null): RequestRow {
-  return { shard: shard.number, key, at: parts.clock.now(), refusal };
+function requestRow({ shard, parts }: CallContext, idempotencyKey: string, refusal: string | null): RequestRow {
+  return { shard: shard.number, idempotencyKey, at: parts.clock.now(), refusal };
 }
 
 async function startInstance(call: CallOf<"StartInstance">, context: CallContext): Promise<void> {

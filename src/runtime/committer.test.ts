@@ -201,11 +201,11 @@ describe("the committer", () => {
     await committer.commit([turn(1), turn(2, 1)]);
     await committer.release(turn(3));
     assert.deepEqual(
-      store.sent.at(-1)?.fences.map(({ shard, clean }) => ({ shard, clean })),
-      [{ shard: 0, clean: true }],
+      store.sent.at(-1)?.fences.map(({ shard, released }) => ({ shard, released })),
+      [{ shard: 0, released: true }],
     );
-    assert.equal((await store.claimShard(0, "next"))?.clean, true);
-    assert.equal((await store.claimShard(1, "next"))?.clean, false);
+    assert.equal((await store.claimShard(0, "next"))?.released, true);
+    assert.equal((await store.claimShard(1, "next"))?.released, false);
   });
 
   test("its last word for a shard that was lost before is refused", async () => {

@@ -103,19 +103,19 @@ export class Committer {
     return [...first, ...second];
   }
 
-  async #send(parts: readonly CommitPart[], clean: boolean): Promise<void> {
+  async #send(parts: readonly CommitPart[], released: boolean): Promise<void> {
     if (this.#abandoned !== undefined) throw this.#abandoned.error;
     const tokens = this.#tokensOf(parts);
     const changes = noChanges();
     for (const part of parts) part.addTo(changes);
-    const batch: Batch = { fences: tokens.map((token) => token.fence(clean)), changes };
+    const batch: Batch = { fences: tokens.map((token) => token.fence(released)), changes };
     for (let tries = 1; ; tries++) {
       try {
         await this.#store.commit(batch);
         break;
       } catch (error) {
         const isAnswer =
-          hasCode(error, "STORE_FENCED") || hasCode(error, "STORE_DATA") || (clean && hasCode(error, "STORE_GONE"));
+          hasCode(error, "STORE_FENCED") || hasCode(error, "STORE_DATA") || (released && hasCode(error, "STORE_GONE"));
         if (isAnswer) this.#noteAnswer();
         if (isAnswer) throw error;
         if (this.#givenUp) {

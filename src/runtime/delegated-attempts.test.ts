@@ -58,11 +58,11 @@ describe("an attempt that another member holds", () => {
     lane = new Lane({ store, clock, logger: silentLogger, onHealth: () => undefined });
     shard = new RigShard(0, await store.claim(0), lane);
     hosts = new FakeHosts();
-    delegated = delegatedOf({ clean: false, previousOwner: "before" });
+    delegated = delegatedOf({ released: false, previousOwner: "before" });
   });
 
-  function delegatedOf(claim: Pick<ShardClaim, "clean" | "previousOwner">): DelegatedAttempts {
-    return new DelegatedAttempts(clock, hosts, { epoch: 2, batch: 1, lastKey: 0, ...claim });
+  function delegatedOf(claim: Pick<ShardClaim, "released" | "previousOwner">): DelegatedAttempts {
+    return new DelegatedAttempts(clock, hosts, { epoch: 2, lastBatch: 1, lastKey: 0, ...claim });
   }
 
   /** An attempt whose start, on that worker, is on record. */
@@ -140,7 +140,7 @@ describe("an attempt that another member holds", () => {
   });
 
   test("was stopped, if it was the last owner's own and that one left the shard in good order", async () => {
-    delegated = delegatedOf({ clean: true, previousOwner: "before" });
+    delegated = delegatedOf({ released: true, previousOwner: "before" });
     const own = await running("i", "before");
     const other = await running("j", "somebody");
     assert.equal(delegated.classify(own.attemptId), "stopped");
@@ -148,7 +148,7 @@ describe("an attempt that another member holds", () => {
   });
 
   test("that the last owner took along is lost with it, however well it left the shard", async () => {
-    delegated = delegatedOf({ clean: true, previousOwner: "before" });
+    delegated = delegatedOf({ released: true, previousOwner: "before" });
     hosts.living.add("before");
     const runs = [await running("i", "before"), await running("j", "before")];
     delegated.sweep();
@@ -250,7 +250,7 @@ describe("an attempt that another member holds", () => {
   });
 
   test("on a remote worker is lost with that, however well its member left", async () => {
-    delegated = delegatedOf({ clean: true, previousOwner: "before" });
+    delegated = delegatedOf({ released: true, previousOwner: "before" });
     const run = await running("i", "before/gpu");
     hosts.left.add("before");
     await sweepFor(lostMs);

@@ -106,9 +106,9 @@ export class DelegatedAttempts {
     this.#attempts.delete(attemptId);
     // A leaving member stops its own attempts, but those of remote workers move to other members.
     if (isRemote(worker)) return "lost";
-    const { clean, previousOwner } = this.#claim;
+    const { released, previousOwner } = this.#claim;
     // The previous owner was gone when the shard was claimed, so it had stopped its attempts before it left.
-    const wasStopped = clean && host === previousOwner && !attempt.hasHost;
+    const wasStopped = released && host === previousOwner && !attempt.hasHost;
     return wasStopped || this.#hosts.hasLeft(host) ? "stopped" : "lost";
   }
 

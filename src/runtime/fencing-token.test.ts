@@ -5,16 +5,16 @@ import { MemoryStore } from "../stores/memory/memory-store.ts";
 import { noChanges, type ShardClaim } from "../stores/store.ts";
 import { FencingToken } from "./fencing-token.ts";
 
-const claim: ShardClaim = { epoch: 4, batch: 17, lastKey: 0, clean: true, previousOwner: "" };
+const claim: ShardClaim = { epoch: 4, lastBatch: 17, lastKey: 0, released: true, previousOwner: "" };
 
 describe("a token", () => {
   test("signs with its claim's epoch and the number after the last that landed", () => {
     const token = new FencingToken(3, claim);
-    assert.deepEqual(token.fence(false), { shard: 3, epoch: 4, number: 18, lastKey: firstKey(3) - 1, clean: false });
+    assert.deepEqual(token.fence(false), { shard: 3, epoch: 4, number: 18, lastKey: firstKey(3) - 1, released: false });
     assert.deepEqual(token.fence(false), token.fence(false), "to sign is not yet to land");
     token.batch++;
     assert.equal(token.fence(false).number, 19);
-    assert.equal(token.fence(true).clean, true);
+    assert.equal(token.fence(true).released, true);
   });
 
   test("gives out keys of its shard, beginning with the first", () => {

@@ -18,7 +18,7 @@ export class FencingToken {
   constructor(shard: number, claim: ShardClaim) {
     this.shard = shard;
     this.epoch = claim.epoch;
-    this.batch = claim.batch;
+    this.batch = claim.lastBatch;
     this.lastKey = Math.max(claim.lastKey, firstKey(shard) - 1);
   }
 
@@ -26,7 +26,7 @@ export class FencingToken {
     return ++this.lastKey;
   }
 
-  fence(clean: boolean): Fence {
-    return { shard: this.shard, epoch: this.epoch, number: this.batch + 1, lastKey: this.lastKey, clean };
+  fence(released: boolean): Fence {
+    return { shard: this.shard, epoch: this.epoch, number: this.batch + 1, lastKey: this.lastKey, released };
   }
 }

@@ -20,7 +20,7 @@ export class InstanceEntry {
   quarantined: string | undefined;
   isReportedStuck = false;
   /** Number of tasks waiting after its last turn (`InstanceState.waitingCount`). `InstanceTable` keeps the sum. */
-  waiting = 0;
+  waitingTasks = 0;
   #waiters: Reply<InstanceActor>[] = none;
   #watchers: Reply<void>[] = none;
 
@@ -91,7 +91,7 @@ export class InstanceEntry {
     const { id, key, workflow, version, status, updatedAt } = row;
     const entry = new InstanceEntry({ id, key, workflow, version, status, at: updatedAt });
     entry.quarantined = row.quarantined ?? undefined;
-    entry.waiting = row.quarantined === null ? row.waiting : 0;
+    entry.waitingTasks = row.quarantined === null ? row.waitingTasks : 0;
     return entry;
   }
 }

@@ -53,13 +53,13 @@ export class InstanceTable {
 
   /** Notes how many of its tasks wait now. */
   noteWaiting(entry: InstanceEntry, count: number): void {
-    if (this.#entries.get(entry.id) === entry) this.#waiting += count - entry.waiting;
-    entry.waiting = count;
+    if (this.#entries.get(entry.id) === entry) this.#waiting += count - entry.waitingTasks;
+    entry.waitingTasks = count;
   }
 
   add(entry: InstanceEntry): void {
     this.delete(entry.id);
-    this.#waiting += entry.waiting;
+    this.#waiting += entry.waitingTasks;
     this.#entries.set(entry.id, entry);
     for (const search of this.#searches.get(entry.id) ?? []) search.hasCome = true;
   }
@@ -81,7 +81,7 @@ export class InstanceTable {
   }
 
   delete(id: string): void {
-    this.#waiting -= this.#entries.get(id)?.waiting ?? 0;
+    this.#waiting -= this.#entries.get(id)?.waitingTasks ?? 0;
     this.#entries.delete(id);
   }
 

@@ -212,7 +212,7 @@ export class InstanceTurn<Actor extends TurnActor = TurnActor> implements Commit
     for (const payload of this.payloads.rows) changes.payloads.push(payload);
     for (const message of this.outbox) changes.outbox.push(message);
     for (const each of this.#keys ?? none) {
-      changes.requests.push({ shard: this.token.shard, key: each, at: this.at, refusal: null });
+      changes.requests.push({ shard: this.token.shard, idempotencyKey: each, at: this.at, refusal: null });
     }
   }
 

@@ -327,10 +327,10 @@ describe("a lane", () => {
       await told;
       const last = store.sent.at(-1)?.fences;
       assert.deepEqual(
-        last?.map(({ shard, clean }) => ({ shard, clean })),
-        [{ shard: 1, clean: true }],
+        last?.map(({ shard, released }) => ({ shard, released })),
+        [{ shard: 1, released: true }],
       );
-      assert.equal((await store.claim(1, "somebody else")).clean, true);
+      assert.equal((await store.claim(1, "somebody else")).released, true);
       await tell(b, note);
     });
 
@@ -344,7 +344,7 @@ describe("a lane", () => {
       unblock();
       await Promise.all([told, flushed, ...rows]);
       assert.deepEqual(
-        store.sent.slice(1).map(({ fences }) => fences[0]?.clean),
+        store.sent.slice(1).map(({ fences }) => fences[0]?.released),
         [false, false, false, false, true],
       );
     });

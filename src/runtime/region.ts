@@ -134,8 +134,8 @@ export class Region {
       const claim = await this.#parts.store.claimShard(number, owner);
       if (claim === undefined) return "taken";
       first ??= claim;
-      const { clean, previousOwner } = first;
-      await this.#openClaimed(number, { ...claim, clean, previousOwner }, isOver);
+      const { released, previousOwner } = first;
+      await this.#openClaimed(number, { ...claim, released, previousOwner }, isOver);
       return "open";
     };
     return await retryWhileUnavailable(this.#parts.clock, open, () => first === undefined || isOver());

@@ -49,11 +49,11 @@ export class ShardInstances {
   async listWaiting(limit: number): Promise<WaitingTask[]> {
     const ids: string[] = [];
     let count = 0;
-    for (const { id, waiting } of this.entries) {
-      if (waiting === 0) continue;
+    for (const { id, waitingTasks } of this.entries) {
+      if (waitingTasks === 0) continue;
       if (count >= limit) break;
       ids.push(id);
-      count += waiting;
+      count += waitingTasks;
     }
     const lists = await Promise.all(ids.map((id) => this.#waitingTasksOf(id)));
     return lists.flat();

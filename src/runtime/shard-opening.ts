@@ -45,9 +45,9 @@ export class ShardOpening {
     const { claim, dispatcher, table, wakes } = this.#parts;
     const { rows, actors } = this.#loaded;
     this.#loaded = { rows: [], actors: [] };
-    for (const row of rows) wakes.set(table.get(row.id) as InstanceEntry, row.wake ?? undefined);
+    for (const row of rows) wakes.set(table.get(row.id) as InstanceEntry, row.wakeAt ?? undefined);
     for (const actor of actors) {
-      const runs = actor.resumeTasks(claim.clean, (run, worker) => this.#find(run, worker));
+      const runs = actor.resumeTasks(claim.released, (run, worker) => this.#find(run, worker));
       for (const run of runs) dispatcher.enqueue(run);
     }
   }

@@ -110,8 +110,8 @@ export class Shard {
   }
 
   /** Reactions of code are recorded before they run if the last owner did not release the shard. */
-  #cautionAfter({ clean }: ShardClaim): ReactionCaution | undefined {
-    if (clean) return undefined;
+  #cautionAfter({ released }: ShardClaim): ReactionCaution | undefined {
+    if (released) return undefined;
     const { clock, dispatcher } = this.#parts;
     return new ReactionCaution({ clock, slots: dispatcher.reactionSlots, lastKey: this.token.lastKey });
   }

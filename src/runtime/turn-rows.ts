@@ -57,9 +57,9 @@ export function instanceRow(
     version: state.version,
     status: state.status,
     generation: state.generation,
-    wake: machine.nextWake() ?? null,
+    wakeAt: machine.nextWake() ?? null,
     active: isActive,
-    waiting: isActive ? 0 : state.waitingCount,
+    waitingTasks: isActive ? 0 : state.waitingCount,
     createdAt: state.createdAt,
     updatedAt,
     quarantined: null,
@@ -70,9 +70,9 @@ export function instanceRow(
 export function isSameRow(a: InstanceRow, b: InstanceRow): boolean {
   return (
     a.status === b.status &&
-    a.wake === b.wake &&
+    a.wakeAt === b.wakeAt &&
     a.active === b.active &&
-    a.waiting === b.waiting &&
+    a.waitingTasks === b.waitingTasks &&
     a.generation === b.generation
   );
 }

@@ -6,7 +6,7 @@ import type { Fence } from "./store.ts";
 export interface Standing {
   readonly epoch: number;
   /** Number of the last batch that landed. */
-  readonly batch: number;
+  readonly lastBatch: number;
 }
 
 /**
@@ -20,7 +20,7 @@ export function isNextBatch(fences: readonly Fence[], standingOf: (shard: number
   const lost: Fence[] = [];
   for (const fence of fences) {
     const standing = standingOf(fence.shard);
-    const ahead = standing?.epoch === fence.epoch ? fence.number - standing.batch : undefined;
+    const ahead = standing?.epoch === fence.epoch ? fence.number - standing.lastBatch : undefined;
     if (ahead === 1) next += 1;
     else if (ahead !== 0) lost.push(fence);
   }
@@ -32,7 +32,7 @@ export function isNextBatch(fences: readonly Fence[], standingOf: (shard: number
 function fencedError(lost: readonly Fence[], standingOf: (shard: number) => Standing | undefined): Fenced {
   const sentences = lost.map(({ shard, epoch, number }) => {
     const standing = standingOf(shard);
-    const found = standing ? `epoch ${standing.epoch} and batch ${standing.batch}` : "no owner yet";
+    const found = standing ? `epoch ${standing.epoch} and batch ${standing.lastBatch}` : "no owner yet";
     return `batch ${number} of shard ${shard} under epoch ${epoch} was refused, because the shard has ${found}`;
   });
   return new Fenced(

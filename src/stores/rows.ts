@@ -129,9 +129,9 @@ export class Columns {
 export const toClaim = rowOf("shard", (before: Columns): ShardClaim => {
   return {
     epoch: before.number("epoch") + 1,
-    batch: before.number("batch"),
+    lastBatch: before.number("lastBatch"),
     lastKey: before.number("lastKey"),
-    clean: before.boolean("clean"),
+    released: before.boolean("released"),
     previousOwner: before.text("owner"),
   };
 });
@@ -146,7 +146,12 @@ export const toShard = rowOf("shard", (row: Columns): ShardRow => {
 });
 
 export const toMember = rowOf("member", (row: Columns): MemberRow => {
-  return { id: row.text("id"), address: row.text("address"), about: row.text("about"), beat: row.number("beat") };
+  return {
+    id: row.text("id"),
+    address: row.text("address"),
+    about: row.text("about"),
+    heartbeat: row.number("heartbeat"),
+  };
 });
 
 export const toInstance = rowOf("instance", (row: Columns): InstanceRow => {
@@ -157,9 +162,9 @@ export const toInstance = rowOf("instance", (row: Columns): InstanceRow => {
     version: row.text("version"),
     status: row.oneOf("status", instanceStatuses),
     generation: row.number("generation"),
-    wake: row.numberOrNull("wake"),
+    wakeAt: row.numberOrNull("wakeAt"),
     active: row.boolean("active"),
-    waiting: row.number("waiting"),
+    waitingTasks: row.number("waitingTasks"),
     createdAt: row.number("createdAt"),
     updatedAt: row.number("updatedAt"),
     quarantined: row.textOrNull("quarantined"),
@@ -243,14 +248,14 @@ export const toSent = rowOf("outbox", (row: Columns): { target: number; number: 
 export const toRequest = rowOf("request", (row: Columns): RequestRow => {
   return {
     shard: row.number("shard"),
-    key: row.text("key"),
+    idempotencyKey: row.text("idempotencyKey"),
     at: row.number("at"),
     refusal: row.textOrNull("refusal"),
   };
 });
 
 export const toMailboxRow = rowOf("mailbox", (row: Columns): MailboxRow => {
-  return { id: row.number("id"), box: row.text("box"), body: row.text("body") };
+  return { id: row.number("id"), mailbox: row.text("mailbox"), body: row.text("body") };
 });
 
 export const toDomain = rowOf("domain", (row: Columns): DomainRow => {
@@ -267,7 +272,7 @@ export const toDefinition = rowOf("definition", (row: Columns): DefinitionRow =>
 });
 
 export const toSavedDefinition = rowOf("definition", (row: Columns): SavedDefinition => {
-  return { number: row.number("number"), ...toDefinition(row) };
+  return { saveNumber: row.number("saveNumber"), ...toDefinition(row) };
 });
 
 export const toDocument = rowOf("document", (row: Columns): DocumentRow => {

@@ -41,13 +41,13 @@ export interface Store {
    * Raises the member's heartbeat by one, if it is still registered, and returns the cluster right after that. A member
    * that does not find itself in the view was removed by others. `about` replaces what the member reports of itself.
    */
-  beat(member: string, about?: string): Promise<ClusterView>;
+  heartbeat(member: string, about?: string): Promise<ClusterView>;
   /**
-   * Removes a member with its mailbox (`mailboxOf`): itself when it leaves, or, with `ifBeat`, another one whose heartbeat
+   * Removes a member with its mailbox (`mailboxOf`): itself when it leaves, or, with `ifHeartbeat`, another one whose heartbeat
    * is still that number. False if the heartbeat has changed, or the member was removed already. Ids of members are never
    * reused: a restarted engine has a new one.
    */
-  removeMember(member: string, ifBeat?: number): Promise<boolean>;
+  removeMember(member: string, ifHeartbeat?: number): Promise<boolean>;
 
   /**
    * Makes the caller the shard's only writer: raises its epoch, so that commits under an older one are refused.
@@ -93,9 +93,9 @@ export interface Store {
   findRequest(shard: number, key: string): Promise<RequestRow | undefined>;
 
   /** Posts a message to a mailbox, outside of any commit: for members that the bus does not connect. */
-  post(mail: { readonly box: string; readonly body: string; readonly at: number }): Promise<void>;
+  post(mail: { readonly mailbox: string; readonly body: string; readonly at: number }): Promise<void>;
   /** Returns messages of these mailboxes in the order they were posted. */
-  readMailbox(boxes: readonly string[], limit: number): Promise<MailboxRow[]>;
+  readMailbox(mailboxes: readonly string[], limit: number): Promise<MailboxRow[]>;
   deleteFromMailbox(ids: readonly number[]): Promise<void>;
   /** Deletes messages of all mailboxes that were posted before the time and never fetched. */
   deleteMailboxRowsBefore(at: number): Promise<void>;
@@ -147,14 +147,14 @@ export interface Store {
 export interface ShardClaim {
   readonly epoch: number;
   /** Number of the last batch that landed. */
-  readonly batch: number;
+  readonly lastBatch: number;
   /** Highest instance key ever assigned in this shard; 0 for none. */
   readonly lastKey: number;
   /**
    * The previous owner released the shard: every start of an attempt is on record, and nothing else runs. True for a new
    * shard.
    */
-  readonly clean: boolean;
+  readonly released: boolean;
   /** Id of the member that owned the shard before; empty for a new shard. */
   readonly previousOwner: string;
 }
@@ -172,7 +172,7 @@ export interface Fence {
   readonly number: number;
   readonly lastKey: number;
   /** The owner releases the shard with this commit: any member may claim it. */
-  readonly clean: boolean;
+  readonly released: boolean;
 }
 
 /** `STORE_FENCED`: these shards have another owner. Nothing of the batch was written, unless it had landed before. */
@@ -197,7 +197,7 @@ export interface MemberRow {
   readonly address: string;
   /** Text that the member reported of itself with a heartbeat, up to 1,000 characters; empty before. */
   readonly about: string;
-  readonly beat: number;
+  readonly heartbeat: number;
 }
 
 export interface ShardRow {
@@ -246,11 +246,11 @@ export interface InstanceRow {
   readonly status: InstanceStatus;
   readonly generation: number;
   /** Time of the next timer, in ms since 1970; null for none. */
-  readonly wake: number | null;
+  readonly wakeAt: number | null;
   /** The instance has tasks with the dispatcher, or children: its actor must be in memory. */
   readonly active: boolean;
   /** Number of waiting tasks of an instance that need not be in memory: opening a shard counts them without histories. */
-  readonly waiting: number;
+  readonly waitingTasks: number;
   readonly createdAt: number;
   readonly updatedAt: number;
   /** Reason of the quarantine; null for an instance in service. */
@@ -328,7 +328,7 @@ export interface OffsetRow {
 /** A request with an idempotency key that was handled: the same key again returns the recorded outcome. */
 export interface RequestRow {
   readonly shard: number;
-  readonly key: string;
+  readonly idempotencyKey: string;
   readonly at: number;
   /** JSON text of the error; null if the request succeeded. */
   readonly refusal: string | null;
@@ -336,7 +336,7 @@ export interface RequestRow {
 
 export interface MailboxRow {
   readonly id: number;
-  readonly box: string;
+  readonly mailbox: string;
   readonly body: string;
 }
 
@@ -356,7 +356,7 @@ export interface DefinitionRow {
 
 /** A definition with its save number, which counts up over all workflows and does not depend on a clock. */
 export interface SavedDefinition extends DefinitionRow {
-  readonly number: number;
+  readonly saveNumber: number;
 }
 
 export interface JobRow {

@@ -83,8 +83,8 @@ export class DefinitionList {
   async #number(): Promise<void> {
     const names = this.#notes.prepare("SELECT DISTINCT name FROM definition").all();
     for (const { name } of names) {
-      for await (const { number, version } of this.#allOf(fromNote(name))) {
-        this.#markSaved.run(number, name as string, toNote(version));
+      for await (const { saveNumber, version } of this.#allOf(fromNote(name))) {
+        this.#markSaved.run(saveNumber, name as string, toNote(version));
       }
     }
   }
@@ -95,7 +95,7 @@ export class DefinitionList {
       const oldest = page.at(-1);
       if (oldest === undefined) return;
       yield* page;
-      before = oldest.number;
+      before = oldest.saveNumber;
     }
   }
 

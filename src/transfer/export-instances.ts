@@ -73,7 +73,7 @@ async function headerOf(store: Store, { shards }: ClusterView): Promise<Omit<Hea
     // A store in which a shard was ever claimed has settled how many there are, whatever is asked for.
     shards: shards.length === 0 ? 0 : await store.settleShardCount(shards.length),
     owner: owners.size === 1 && !isImporter(owner) ? owner : "",
-    clean: shards.every(({ released }) => released),
+    released: shards.every(({ released }) => released),
   };
 }
 

@@ -58,7 +58,7 @@ export interface Header {
   /** Last owner of the shards; empty if they had several. */
   readonly owner: string;
   /** All shards were released, so no attempt was running. */
-  readonly clean: boolean;
+  readonly released: boolean;
 }
 
 /** Ends an instance, with counts and a hash of its parts. */
@@ -111,9 +111,9 @@ export const shapes: { readonly [Kind in RowKind]: Shape<Rows[Kind]> } = {
     version: text,
     status: text,
     generation: number,
-    wake: numberOrNull,
+    wakeAt: numberOrNull,
     active: boolean,
-    waiting: number,
+    waitingTasks: number,
     createdAt: number,
     updatedAt: number,
     quarantined: textOrNull,

@@ -25,7 +25,7 @@ export class ImportRun {
   /** The instance whose parts are being read. */
   #open: OpenInstance | undefined;
   #isNumbered = false;
-  #last: Ownership = { owner: "", clean: true };
+  #last: Ownership = { owner: "", released: true };
 
   private constructor(target: TargetStore, messages: MovedMessages) {
     this.#target = target;
@@ -62,7 +62,7 @@ export class ImportRun {
 
   async #take(text: string): Promise<void> {
     const line = this.#reader.read(text);
-    if (line.kind === "header") this.#last = { owner: line.owner, clean: line.clean };
+    if (line.kind === "header") this.#last = { owner: line.owner, released: line.released };
     else if (line.kind === "closed") this.#close(line);
     else if (line.kind === "history" || line.kind === "payloads" || line.kind === "tasks") {
       await this.#takePart(line, text.length);

@@ -93,14 +93,14 @@ function refused(what: string, cause?: unknown): EngineError {
 }
 
 function headerProblem(value: unknown): string | undefined {
-  const { kind, format, version, shards, owner, clean } = fieldsOf(value);
+  const { kind, format, version, shards, owner, released } = fieldsOf(value);
   if (kind !== ("header" satisfies Header["kind"]) || format !== formatName) {
     return `does not say that this is a ${formatName}`;
   }
   if (version !== formatVersion) {
     return `says format version ${String(version)}, and this program reads version ${formatVersion}`;
   }
-  const isWhole = typeof shards === "number" && typeof owner === "string" && typeof clean === "boolean";
+  const isWhole = typeof shards === "number" && typeof owner === "string" && typeof released === "boolean";
   return isWhole ? undefined : "is not a complete header";
 }
 

@@ -3,7 +3,7 @@ import type { ClusterView, Store } from "../stores/store.ts";
 
 /** Reads the members and shards: the heartbeat of an unknown member changes nothing. */
 export async function viewOf(store: Store): Promise<ClusterView> {
-  return await store.beat("");
+  return await store.heartbeat("");
 }
 
 /** `STORE_LOCKED` while members are registered. For an embedded store, the lock on its file excludes others. */

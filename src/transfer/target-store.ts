@@ -62,7 +62,7 @@ export class TargetStore {
       if (isLeftover) refuseUnlessLeftover(claims, view);
       else await target.#refuseUnlessEmpty();
     } catch (error) {
-      await target.#passOn(claims.map(({ previousOwner: owner, clean }) => ({ owner, clean })));
+      await target.#passOn(claims.map(({ previousOwner: owner, released }) => ({ owner, released })));
       throw error;
     }
     if (isLeftover) await target.#empty();
@@ -117,13 +117,13 @@ export class TargetStore {
     const tokens = Array.from(this.#touched, (shard) => this.#token(shard));
     const changes = this.#changes;
     this.#forget();
-    await this.#commit(tokens, { changes, clean: false });
+    await this.#commit(tokens, { changes, released: false });
   }
 
   /** Releases all shards: the store is complete, and engines may use it. */
   async release(): Promise<void> {
     await this.flush();
-    await this.#commit(this.#tokens, { changes: noChanges(), clean: true });
+    await this.#commit(this.#tokens, { changes: noChanges(), released: true });
   }
 
   /** Restores the ownership of the exported store, which the next owner of the shards finds. */
@@ -176,14 +176,14 @@ export class TargetStore {
   /** Sets the last owner of each shard. Another member may claim shards meanwhile, which then keep that owner. */
   async #passOn(lasts: readonly Ownership[]): Promise<void> {
     let tokens: FencingToken[] = [];
-    for (const [shard, { owner, clean }] of lasts.entries()) {
+    for (const [shard, { owner, released }] of lasts.entries()) {
       // A completed import must never look as if it were incomplete.
-      const claim = await this.store.claimShard(shard, clean && isImporter(owner) ? "" : owner);
-      if (claim !== undefined && clean) tokens.push(new FencingToken(shard, claim));
+      const claim = await this.store.claimShard(shard, released && isImporter(owner) ? "" : owner);
+      if (claim !== undefined && released) tokens.push(new FencingToken(shard, claim));
     }
     while (tokens.length > 0) {
       try {
-        return await this.#commit(tokens, { changes: noChanges(), clean: true });
+        return await this.#commit(tokens, { changes: noChanges(), released: true });
       } catch (error) {
         if (!hasCode(error, "STORE_FENCED")) throw error;
         const { shards: lost } = error as Fenced;
@@ -194,9 +194,9 @@ export class TargetStore {
 
   async #commit(
     tokens: readonly FencingToken[],
-    { changes, clean }: { changes: Changes; clean: boolean },
+    { changes, released }: { changes: Changes; released: boolean },
   ): Promise<void> {
-    await this.store.commit({ fences: tokens.map((token) => token.fence(clean)), changes });
+    await this.store.commit({ fences: tokens.map((token) => token.fence(released)), changes });
     for (const token of tokens) token.batch++;
   }
 
@@ -219,7 +219,7 @@ export class TargetStore {
 /** Last owner of a shard, and whether it released the shard. */
 export interface Ownership {
   readonly owner: string;
-  readonly clean: boolean;
+  readonly released: boolean;
 }
 
 async function settleShards(store: Store, wanted: number | undefined): Promise<number> {
@@ -244,7 +244,7 @@ function checkShards({ clusters }: Store, wanted: number): void {
 function refuseUnlessLeftover(claims: readonly ShardClaim[], view: ClusterView): void {
   for (const { shard, owner } of view.shards) {
     const claim = claims[shard];
-    if (claim === undefined || claim.clean || claim.previousOwner !== owner) throw takenOver();
+    if (claim === undefined || claim.released || claim.previousOwner !== owner) throw takenOver();
   }
 }
 

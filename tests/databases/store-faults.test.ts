@@ -47,7 +47,7 @@ async function standInTheWay({ kind, session }: Scene, number: number): Promise<
 /** Its batches are there, each once, and it goes on from the last. */
 async function assertLanded({ store }: Scene, count: number): Promise<void> {
   for (let number = 1; number <= count; number++) assert.equal(await whatLanded(store, { shard, number }), "all");
-  assert.equal((await store.claimShard(shard, "a"))?.batch, count);
+  assert.equal((await store.claimShard(shard, "a"))?.lastBatch, count);
 }
 
 function serverSuite(makeScene: MakeScene): void {
@@ -230,7 +230,7 @@ function lockSuite(makeScene: MakeScene): void {
     const landed = insist(it.store, batch, sent);
     // Signs of life wait for nobody.
     await it.store.join({ id: "a", address: "" });
-    await it.store.beat("a");
+    await it.store.heartbeat("a");
     assert.ok(performance.now() - beganAt < limits.heartbeatMs);
     await assert.rejects(sent, (error) => hasCode(error, "STORE_UNAVAILABLE"));
     await it.session.run("ROLLBACK");
@@ -259,7 +259,7 @@ function lockSuite(makeScene: MakeScene): void {
 
 function nextOf(owner: Owner, number: number): Batch {
   const { shard, epoch } = owner;
-  const fence = { shard, epoch, number, lastKey: 0, clean: false };
+  const fence = { shard, epoch, number, lastKey: 0, released: false };
   return { fences: [fence], changes: owner.next(wholeBatch({ shard, number })).changes };
 }
 

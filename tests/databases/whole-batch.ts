@@ -34,7 +34,7 @@ export function wholeBatch(which: Which): Partial<Changes> {
     ],
     outbox: [outbox],
     offsets: [{ shard, source: shard + number + 1, number: 1 }],
-    requests: [requestRow({ shard, key: `request-${key}` })],
+    requests: [requestRow({ shard, idempotencyKey: `request-${key}` })],
   };
 }
 

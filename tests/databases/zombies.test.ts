@@ -69,8 +69,8 @@ async function scene(t: TestContext, kind: ServerKind): Promise<Scene> {
 
 /** The others have seen nothing of it for long. */
 async function giveUp({ taker }: Scene, member: string): Promise<void> {
-  const { members } = await taker.beat("b");
-  const beat = members.find(({ id }) => id === member)?.beat;
+  const { members } = await taker.heartbeat("b");
+  const beat = members.find(({ id }) => id === member)?.heartbeat;
   assert.equal(await taker.removeMember(member, beat), true);
 }
 
@@ -129,7 +129,7 @@ for (const kind of ["postgres", "mysql"] as const) {
       await untilWaiting(it, 2);
       assert.equal(await whatLanded(it.taker, which), "nothing");
       await it.session.run("ROLLBACK");
-      assert.equal((await claim).batch, 2);
+      assert.equal((await claim).lastBatch, 2);
       assert.equal(await whatLanded(it.taker, which), "all");
       await commit;
       assert.equal(await verdict(it.old, it.old.commit(batch), batch), "fenced", "it has lost the shard since");
@@ -145,7 +145,7 @@ for (const kind of ["postgres", "mysql"] as const) {
       const said = verdict(it.old, it.old.commit(batch), batch);
       await untilWaiting(it, 1);
       await giveUp(it, "a");
-      assert.equal((await takeOver(it)).batch, 1);
+      assert.equal((await takeOver(it)).lastBatch, 1);
       await it.session.run("ROLLBACK");
       assert.equal(await said, "fenced");
       assert.equal(await whatLanded(it.taker, which), "nothing");
@@ -160,7 +160,7 @@ for (const kind of ["postgres", "mysql"] as const) {
       commit.catch(() => undefined);
       await held;
       await giveUp(it, "a");
-      assert.equal((await takeOver(it)).batch, 1);
+      assert.equal((await takeOver(it)).lastBatch, 1);
       it.proxy.letGo();
       assert.equal(await verdict(it.old, commit, batch), "fenced");
       assert.equal(await whatLanded(it.taker, which), "nothing");
@@ -183,7 +183,7 @@ for (const kind of ["postgres", "mysql"] as const) {
     test("is all there or not at all, whoever is first", async (t) => {
       const it = await scene(t, kind);
       await it.old.removeMember("a");
-      await it.owner.commit({}, { clean: true });
+      await it.owner.commit({}, { released: true });
       const seen = { landed: 0, fenced: 0 };
       let number = 1;
       // Of the commit: whoever is late has less to catch up with the next time, so that the two are always close.
@@ -192,20 +192,20 @@ for (const kind of ["postgres", "mysql"] as const) {
         number++;
         const which = { shard, number };
         const claimed = (await it.taker.claimShard(shard, "a")) as ShardClaim;
-        const fence = { shard, epoch: claimed.epoch, number: claimed.batch + 1, lastKey: 0, clean: false };
+        const fence = { shard, epoch: claimed.epoch, number: claimed.lastBatch + 1, lastKey: 0, released: false };
         const batch = { fences: [fence], changes: it.owner.next(wholeBatch(which)).changes };
         const [said, claim] = await Promise.all([
           sleep(Math.max(0, -headStartMs)).then(() => verdict(it.old, it.old.commit(batch), batch)),
           sleep(Math.max(0, headStartMs)).then(() => takeOver(it)),
         ]);
         const landed = await whatLanded(it.taker, which);
-        const isThere = claim.batch === fence.number;
-        assert.equal(landed, isThere ? "all" : "nothing", `round ${round}: ${said}, the claim says ${claim.batch}`);
+        const isThere = claim.lastBatch === fence.number;
+        assert.equal(landed, isThere ? "all" : "nothing", `round ${round}: ${said}, the claim says ${claim.lastBatch}`);
         if (said === "landed") assert.ok(isThere);
         seen[isThere ? "landed" : "fenced"]++;
         headStartMs += isThere ? -1 : 1;
         await it.taker.commit({
-          fences: [{ shard, epoch: claim.epoch, number: claim.batch + 1, lastKey: 0, clean: true }],
+          fences: [{ shard, epoch: claim.epoch, number: claim.lastBatch + 1, lastKey: 0, released: true }],
           changes: it.owner.next({}).changes,
         });
       }
@@ -223,7 +223,7 @@ for (const kind of ["postgres", "mysql"] as const) {
       const commit = it.old.commit(batch);
       commit.catch(() => undefined);
       await giveUp(it, "a");
-      const { epoch, batch: last } = await takeOver(it);
+      const { epoch, lastBatch: last } = await takeOver(it);
       assert.deepEqual([epoch, last], [2, 1]);
       it.proxy.letGo();
       assert.equal(await verdict(it.old, commit, batch), "fenced");
@@ -252,7 +252,7 @@ for (const kind of ["postgres", "mysql"] as const) {
       commit.catch(() => undefined);
       await until(async () => (await whatLanded(it.taker, which)) === "all");
       await it.taker.removeMember("a");
-      assert.equal((await takeOver(it)).batch, 2);
+      assert.equal((await takeOver(it)).lastBatch, 2);
       it.proxy.cut();
       it.proxy.letGo();
       assert.equal(await verdict(it.old, commit, batch), "fenced");

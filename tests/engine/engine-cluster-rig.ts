@@ -138,8 +138,8 @@ export class EngineClusterRig {
   }
 
   /** The members and shards as they are in the store. */
-  view(): ReturnType<Store["beat"]> {
-    return this.#observer.beat("nobody");
+  view(): ReturnType<Store["heartbeat"]> {
+    return this.#observer.heartbeat("nobody");
   }
 
   /** The instances as they are in the store. */

@@ -534,7 +534,7 @@ for (const [bus, how] of buses) {
       const { id } = await begun(trio);
       const others = await Promise.all(["given", "other"].map((prefix) => rig.idOn(b, prefix)));
       // What it writes is written, and it never hears of it; so it does not beat either.
-      b.connection.spares = (method) => method !== "commit" && method !== "beat";
+      b.connection.spares = (method) => method !== "commit" && method !== "heartbeat";
       b.connection.mute();
       const patched = a.engine.updateContext(id, { n: 1 });
       const started = others.map((instanceId) => a.engine.submitWorkflow(one, { instanceId }));

@@ -112,9 +112,9 @@ export class FaultyStore implements Store {
   settleShardCount: Store["settleShardCount"] = (count) =>
     this.#read("settleShardCount", (store) => store.settleShardCount(count));
   join: Store["join"] = (member) => this.#read("join", (store) => store.join(member));
-  beat: Store["beat"] = (member, about) => this.#read("beat", (store) => store.beat(member, about));
-  removeMember: Store["removeMember"] = (member, ifBeat) =>
-    this.#read("removeMember", (store) => store.removeMember(member, ifBeat));
+  heartbeat: Store["heartbeat"] = (member, about) => this.#read("heartbeat", (store) => store.heartbeat(member, about));
+  removeMember: Store["removeMember"] = (member, ifHeartbeat) =>
+    this.#read("removeMember", (store) => store.removeMember(member, ifHeartbeat));
   claimShard: Store["claimShard"] = (shard, owner) =>
     this.#read("claimShard", (store) => store.claimShard(shard, owner));
   loadInstances: Store["loadInstances"] = (shard, page) =>
@@ -138,8 +138,8 @@ export class FaultyStore implements Store {
   findRequest: Store["findRequest"] = (shard, key) =>
     this.#read("findRequest", (store) => store.findRequest(shard, key));
   post: Store["post"] = (mail) => this.#read("post", (store) => store.post(mail));
-  readMailbox: Store["readMailbox"] = (boxes, limit) =>
-    this.#read("readMailbox", (store) => store.readMailbox(boxes, limit));
+  readMailbox: Store["readMailbox"] = (mailboxes, limit) =>
+    this.#read("readMailbox", (store) => store.readMailbox(mailboxes, limit));
   deleteFromMailbox: Store["deleteFromMailbox"] = (ids) =>
     this.#read("deleteFromMailbox", (store) => store.deleteFromMailbox(ids));
   deleteMailboxRowsBefore: Store["deleteMailboxRowsBefore"] = (at) =>

@@ -135,7 +135,7 @@ describe("a shard that is handed over", () => {
     await rig.clock.settle();
     assert.deepEqual([told.state, released.state], ["done", "done"]);
     assert.deepEqual(
-      m0.store.sent.slice(-2).map(({ fences }) => fences[0]?.clean),
+      m0.store.sent.slice(-2).map(({ fences }) => fences[0]?.released),
       [false, true],
     );
     assert.match(m0.store.sent.at(-2)?.changes.history[0]?.events ?? "", /TaskStarted/, "starts are on record");

@@ -306,7 +306,7 @@ function withoutFence(store: Store): Store {
   return changed(store, {
     async claimShard(shard, owner) {
       const claim = await store.claimShard(shard, owner);
-      if (claim !== undefined) standings.set(shard, { epoch: claim.epoch, number: claim.batch });
+      if (claim !== undefined) standings.set(shard, { epoch: claim.epoch, number: claim.lastBatch });
       return claim;
     },
     async commit(batch) {

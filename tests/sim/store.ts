@@ -116,18 +116,18 @@ export class SimStore implements Store {
       () => this.#inner.join(member),
       () => this.#recorder.recordMembership(this.#user, "joined", member.id),
     );
-  beat: Store["beat"] = async (member, about) => {
+  heartbeat: Store["heartbeat"] = async (member, about) => {
     const sentAt = this.#scheduler.now;
-    const view = await this.#call("beat", () => this.#inner.beat(member, about));
+    const view = await this.#call("heartbeat", () => this.#inner.heartbeat(member, about));
     if (view.members.some(({ id }) => id === member)) this.#recorder.recordLeaseRenewal(this.#user, member, sentAt);
     return view;
   };
-  removeMember: Store["removeMember"] = (member, ifBeat) =>
+  removeMember: Store["removeMember"] = (member, ifHeartbeat) =>
     this.#call(
       `removeMember ${member}`,
-      () => this.#inner.removeMember(member, ifBeat),
+      () => this.#inner.removeMember(member, ifHeartbeat),
       (isGone) => {
-        if (isGone) this.#recorder.recordMembership(this.#user, ifBeat === undefined ? "left" : "removed", member);
+        if (isGone) this.#recorder.recordMembership(this.#user, ifHeartbeat === undefined ? "left" : "removed", member);
       },
     );
   claimShard: Store["claimShard"] = (shard, owner) =>
@@ -173,10 +173,10 @@ export class SimStore implements Store {
     this.#call("findRequest", () => this.#inner.findRequest(shard, key));
   post: Store["post"] = (mail) => {
     this.#recorder.recordMessage(this.#user, mail.body);
-    return this.#call(`post ${mail.box}`, () => this.#inner.post(mail));
+    return this.#call(`post ${mail.mailbox}`, () => this.#inner.post(mail));
   };
-  readMailbox: Store["readMailbox"] = (boxes, limit) =>
-    this.#call("readMailbox", () => this.#inner.readMailbox(boxes, limit));
+  readMailbox: Store["readMailbox"] = (mailboxes, limit) =>
+    this.#call("readMailbox", () => this.#inner.readMailbox(mailboxes, limit));
   deleteFromMailbox: Store["deleteFromMailbox"] = (ids) =>
     this.#call("deleteFromMailbox", () => this.#inner.deleteFromMailbox(ids));
   deleteMailboxRowsBefore: Store["deleteMailboxRowsBefore"] = (at) =>
@@ -292,6 +292,6 @@ function copyOf({ fences, changes }: Batch): Batch {
 }
 
 function shownFences({ fences, changes }: Batch): string {
-  const shown = fences.map(({ shard, epoch, number, clean }) => `${shard}/${epoch}/${number}${clean ? "!" : ""}`);
+  const shown = fences.map(({ shard, epoch, number, released }) => `${shard}/${epoch}/${number}${released ? "!" : ""}`);
   return `${shown.join(" ")}: ${changes.history.length} turns`;
 }

@@ -263,10 +263,10 @@ export class World implements FaultyWorld {
   async #untilRead(): Promise<void> {
     const shards = Array.from({ length: this.#shardCount }, (_, shard) => shard);
     const members = this.#livingMembers().map(mailboxOf);
-    const boxes = [...shards.map((shard) => `shard:${shard}`), ...members];
+    const mailboxes = [...shards.map((shard) => `shard:${shard}`), ...members];
     const left = async (): Promise<Leftover[]> => [
       ...(await this.#store.loadOutbox(shards)),
-      ...(await this.#store.readMailbox(boxes, 1_000_000)),
+      ...(await this.#store.readMailbox(mailboxes, 1_000_000)),
     ];
     const names = new Set((await left()).map(nameOf));
     for (const end = this.scheduler.now + quietMs; ; await this.scheduler.sleep(500)) {
@@ -439,7 +439,7 @@ export class World implements FaultyWorld {
 type Leftover = Evidence["finalState"]["leftovers"][number];
 
 function nameOf(left: Leftover): string {
-  return "box" in left ? `${left.id}` : `${left.source}/${left.target}/${left.number}`;
+  return "mailbox" in left ? `${left.id}` : `${left.source}/${left.target}/${left.number}`;
 }
 
 function observedBus(bus: Bus, observe: (text: string) => void): Bus {

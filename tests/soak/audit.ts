@@ -9,7 +9,7 @@ export type Audited = { readonly id: number } & (
       readonly batch: number;
       readonly owner: string;
       /** Its last owner had released it. */
-      readonly clean: boolean;
+      readonly released: boolean;
     }
   | { readonly what: "commit"; readonly shard: number; readonly epoch: number; readonly batch: number }
   | { readonly what: "joined" | "gone"; readonly member: string }
@@ -23,14 +23,14 @@ const statements: Readonly<Record<ServerKind, readonly string[]>> = {
   postgres: [
     `CREATE TABLE public.audit (
       id bigserial PRIMARY KEY, member text, shard bigint, epoch bigint, batch bigint, owner text,
-      epoch_before bigint, batch_before bigint, clean_before boolean
+      epoch_before bigint, batch_before bigint, released_before boolean
     )`,
     `CREATE FUNCTION public.note_member() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
       INSERT INTO public.audit (member, epoch) SELECT coalesce(NEW.id, OLD.id), (TG_OP = 'INSERT')::int;
       RETURN NULL;
     END $$`,
     `CREATE FUNCTION public.note_shard() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-      INSERT INTO public.audit (shard, epoch, batch, owner, epoch_before, batch_before, clean_before)
+      INSERT INTO public.audit (shard, epoch, batch, owner, epoch_before, batch_before, released_before)
       VALUES (NEW.shard, NEW.epoch, NEW.last_batch, NEW.owner, OLD.epoch, OLD.last_batch, OLD.released);
       RETURN NULL;
     END $$`,
@@ -42,7 +42,7 @@ const statements: Readonly<Record<ServerKind, readonly string[]>> = {
   mysql: [
     `CREATE TABLE audit (
       id BIGINT AUTO_INCREMENT PRIMARY KEY, member TEXT, shard BIGINT, epoch BIGINT, batch BIGINT, owner TEXT,
-      epoch_before BIGINT, batch_before BIGINT, clean_before BOOLEAN
+      epoch_before BIGINT, batch_before BIGINT, released_before BOOLEAN
     ) ENGINE = InnoDB`,
     `CREATE TRIGGER note_joined AFTER INSERT ON heddle_member FOR EACH ROW
       INSERT INTO audit (member, epoch) VALUES (NEW.id, 1)`,
@@ -51,7 +51,7 @@ const statements: Readonly<Record<ServerKind, readonly string[]>> = {
     `CREATE TRIGGER note_new_shard AFTER INSERT ON heddle_shard FOR EACH ROW
       INSERT INTO audit (shard, epoch, batch, owner) VALUES (NEW.shard, NEW.epoch, NEW.last_batch, NEW.owner)`,
     `CREATE TRIGGER note_shard AFTER UPDATE ON heddle_shard FOR EACH ROW
-      INSERT INTO audit (shard, epoch, batch, owner, epoch_before, batch_before, clean_before)
+      INSERT INTO audit (shard, epoch, batch, owner, epoch_before, batch_before, released_before)
       VALUES (NEW.shard, NEW.epoch, NEW.last_batch, NEW.owner, OLD.epoch, OLD.last_batch, OLD.released)`,
   ],
 };
@@ -74,8 +74,8 @@ function toAudited(row: Record<string, unknown>): Audited[] {
   const [shard, epoch, batch] = [number("shard"), number("epoch"), number("batch")];
   if (epoch > number("epoch_before")) {
     // Nobody has anything to release of a shard that is new.
-    const clean = number("epoch_before") === 0 || Boolean(row["clean_before"]);
-    return [{ id, what: "claim", shard, epoch, batch, owner: String(row["owner"]), clean }];
+    const released = number("epoch_before") === 0 || Boolean(row["released_before"]);
+    return [{ id, what: "claim", shard, epoch, batch, owner: String(row["owner"]), released }];
   }
   return batch > number("batch_before") ? [{ id, what: "commit", shard, epoch, batch }] : [];
 }

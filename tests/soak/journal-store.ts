@@ -34,9 +34,9 @@ export function journaled(store: Store, journal: Journal, now: () => number): St
         () => store.claimShard(shard, owner),
         (claim) => ({ claim }),
       ),
-    beat: async (member, about) => {
+    heartbeat: async (member, about) => {
       const sentAt = now();
-      const view = await store.beat(member, about);
+      const view = await store.heartbeat(member, about);
       if (view.members.some(({ id }) => id === member)) journal.write({ what: "renewal", member, sentAt });
       return view;
     },

@@ -92,11 +92,11 @@ class Finder {
   /** A claim whose answer was lost. What it would have said is in the audit. */
   #unanswered(row: Row): ClaimCall | undefined {
     if (row.what !== "claim") return undefined;
-    const { shard, epoch, batch, clean, owner } = row;
+    const { shard, epoch, batch: lastBatch, released, owner } = row;
     const asked = this.#testimony.claimCalls.find(
       (call) => call.shard === shard && call.owner === owner && call.claim === undefined && mayHaveLanded(call),
     );
-    return asked && { ...asked, claim: { epoch, batch, clean, lastKey: 0, previousOwner: "" } };
+    return asked && { ...asked, claim: { epoch, lastBatch, released, lastKey: 0, previousOwner: "" } };
   }
 
   #noteAnswers(): void {

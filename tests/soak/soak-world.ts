@@ -247,10 +247,10 @@ export class SoakWorld {
   async #untilRead(): Promise<void> {
     const shards = Array.from({ length: this.#shardCount }, (_, shard) => shard);
     const members = (await this.#livingMembers()).map(mailboxOf);
-    const boxes = [...shards.map((shard) => `shard:${shard}`), ...members];
+    const mailboxes = [...shards.map((shard) => `shard:${shard}`), ...members];
     const left = async (): Promise<Leftover[]> => [
       ...(await this.#store.loadOutbox(shards)),
-      ...(await this.#store.readMailbox(boxes, 1_000_000)),
+      ...(await this.#store.readMailbox(mailboxes, 1_000_000)),
     ];
     const names = new Set((await left()).map(nameOf));
     for (const end = this.#time.now + quietMs; ; await this.#time.sleep(200)) {
@@ -287,5 +287,5 @@ export class SoakWorld {
 type Leftover = Evidence["finalState"]["leftovers"][number];
 
 function nameOf(left: Leftover): string {
-  return "box" in left ? `${left.id}` : `${left.source}/${left.target}/${left.number}`;
+  return "mailbox" in left ? `${left.id}` : `${left.source}/${left.target}/${left.number}`;
 }

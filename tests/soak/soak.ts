@@ -81,7 +81,7 @@ async function runRound(options: SoakOptions, server: DatabaseServer, spanMs: nu
 function summary(testimony: Testimony, counts: ReadonlyMap<string, number>): string[] {
   const { finalState, runs, calls, audit, lives, commitCalls } = testimony;
   const again = runs.length - new Set(runs.map(({ attemptId }) => attemptId)).size;
-  const takeovers = audit.filter((row) => row.what === "claim" && !row.clean).length;
+  const takeovers = audit.filter((row) => row.what === "claim" && !row.released).length;
   const unsure = commitCalls.filter(({ answeredAt, code }) => answeredAt === undefined || code === "STORE_UNAVAILABLE");
   const fenced = commitCalls.filter(({ code }) => code === "STORE_FENCED");
   const faults = [...counts].map(([kind, count]) => `${count} ${kind}`).sort();

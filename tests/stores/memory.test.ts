@@ -40,7 +40,7 @@ test("a delay that fails is the commit's failure, and the next commit is not hur
   await assert.rejects(owner.commit({}), /the disk is away/);
   fails = false;
   await owner.commit({});
-  assert.equal((await store.claimShard(0, "b"))?.batch, 1);
+  assert.equal((await store.claimShard(0, "b"))?.lastBatch, 1);
 });
 
 describe("another connection to the same memory", () => {

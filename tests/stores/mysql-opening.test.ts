@@ -207,7 +207,7 @@ describe("the tables in a MySQL database", () => {
     await execute(url, "DELETE FROM heddle_schema_version");
     await execute(url, "INSERT INTO heddle_setting (name, value) VALUES ('shard_count', 7)");
     const store = await opened(t, url);
-    await store.post({ box: "a", body: "b", at: 1 });
+    await store.post({ mailbox: "a", body: "b", at: 1 });
     assert.equal(await store.settleShardCount(9), 7, "what was there is kept");
   });
 

@@ -93,7 +93,7 @@ describe("texts on a MySQL server", () => {
         finished: [finishedRow({ key, id: other, workflow: one, reason: other })],
         history: [historyRow({ instance: key, turn: 0, events: one })],
         payloads: [{ instance: key, ref: 1, body: other }],
-        requests: [requestRow({ key: requestKey, refusal: other })],
+        requests: [requestRow({ idempotencyKey: requestKey, refusal: other })],
       };
       await owner.commit(rows);
       assert.deepEqual(await store.loadInstances(0, { after: key - 1, limit: 1 }), rows.instances);
@@ -153,7 +153,7 @@ describe("texts on a MySQL server", () => {
     const ids = ["a", "a ", "A", "á", "a\u0301", "ａ", "a\u200b", "ß", "ss", ""];
     await owner.commit({
       finished: ids.map((id, index) => finishedRow({ key: index + 1, id })),
-      requests: ids.map((key) => requestRow({ key })),
+      requests: ids.map((idempotencyKey) => requestRow({ idempotencyKey })),
     });
     for (const [index, id] of ids.entries()) assert.equal((await store.findFinished(id))?.key, index + 1);
   });
@@ -202,8 +202,8 @@ describe("a batch that is larger than a packet may be", () => {
   test("leaves nothing behind if its last row is refused, or its owner was overtaken", async (t) => {
     const { store } = await smallPackets(t);
     const owner = await Owner.claim(store);
-    await owner.commit({ requests: [requestRow({ key: "k" })] });
-    await assert.rejects(owner.commit({ payloads, requests: [requestRow({ key: "k" })] }), (error) =>
+    await owner.commit({ requests: [requestRow({ idempotencyKey: "k" })] });
+    await assert.rejects(owner.commit({ payloads, requests: [requestRow({ idempotencyKey: "k" })] }), (error) =>
       hasCode(error, "STORE_DATA"),
     );
     await assert.rejects(store.readPayloads(1, [1]), (error) => hasCode(error, "STORE_DATA"));
@@ -218,7 +218,7 @@ describe("a batch that is larger than a packet may be", () => {
     const batch = owner.next({ payloads });
     await store.commit(batch);
     await store.commit(batch);
-    assert.equal((await store.claimShard(0, "b"))?.batch, 1);
+    assert.equal((await store.claimShard(0, "b"))?.lastBatch, 1);
   });
 
   test("holds its shards no longer than its sender lives: whoever removes that one ends it", async (t) => {
@@ -237,7 +237,7 @@ describe("a batch that is larger than a packet may be", () => {
     await held;
     assert.equal(await taker.removeMember("a", 0), true);
     const claimedAt = performance.now();
-    assert.equal((await taker.claimShard(0, "b"))?.batch, 1);
+    assert.equal((await taker.claimShard(0, "b"))?.lastBatch, 1);
     assert.ok(performance.now() - claimedAt < 5_000, "it need not wait for the server to lose patience");
     proxy.letGo();
     await assert.rejects(commit, isUnavailable);
@@ -252,7 +252,7 @@ describe("a batch that is larger than a packet may be", () => {
     await assert.rejects(owner.commit({ history: [historyRow({ instance: 1, turn: 0, events })] }), (error) => {
       return hasCode(error, "STORE_DATA") && /raise the server's setting max_allowed_packet/.test(error.message);
     });
-    await assert.rejects(store.post({ box: "a", body: events, at: 0 }), (error) => hasCode(error, "STORE_DATA"));
+    await assert.rejects(store.post({ mailbox: "a", body: events, at: 0 }), (error) => hasCode(error, "STORE_DATA"));
     await owner.commit({});
   });
 });
@@ -265,7 +265,7 @@ describe("connections to a MySQL server", () => {
     await Promise.all([
       ...owners.map((owner) => owner.commit({})),
       ...owners.map(() => store.loadJobs()),
-      ...owners.map(() => store.beat("a")),
+      ...owners.map(() => store.heartbeat("a")),
     ]);
     assert.equal((await connections(url)).length, 4);
     await store.close();
@@ -298,12 +298,12 @@ describe("connections to a MySQL server", () => {
     for (let round = 0; round < 3; round++) {
       await owner.commit({});
       await store.loadJobs();
-      await store.beat("a");
+      await store.heartbeat("a");
       assert.equal(await kill(url), 3);
       await eventually(async () => assert.deepEqual(await connections(url), []));
       await sleep(20);
     }
-    assert.equal((await store.claimShard(0, "a"))?.batch, 3);
+    assert.equal((await store.claimShard(0, "a"))?.lastBatch, 3);
   });
 
   test("that are ended in the middle of commits: each lands once, in order", async (t) => {
@@ -322,7 +322,7 @@ describe("connections to a MySQL server", () => {
         history.map(({ turn }) => turn),
         Array.from({ length: turns }, (_, turn) => turn),
       );
-      assert.equal((await store.claimShard(shard, "b"))?.batch, turns);
+      assert.equal((await store.claimShard(shard, "b"))?.lastBatch, turns);
     }
   });
 
@@ -336,7 +336,7 @@ describe("connections to a MySQL server", () => {
       owners.push(await Owner.claim(store, shard, id));
       await owners[shard]?.commit({});
       await store.loadJobs();
-      await store.beat(id);
+      await store.heartbeat(id);
     }
     const before = await connections(url);
     assert.equal(before.length, 6);
@@ -347,7 +347,7 @@ describe("connections to a MySQL server", () => {
     await eventually(async () => assert.equal((await connections(url)).length, 5));
     await owners[1]?.commit({});
     assert.deepEqual(
-      (await a.beat("a")).members.map(({ id }) => id),
+      (await a.heartbeat("a")).members.map(({ id }) => id),
       ["b"],
     );
     // It joins under another name, and is found by that.
@@ -368,7 +368,7 @@ async function commitTurns(
   const claim = await again(() => store.claimShard(shard, "a"));
   assert.ok(claim);
   for (let turn = 0; turn < turns; turn++) {
-    const fence = { shard, epoch: claim.epoch, number: turn + 1, lastKey: 0, clean: false };
+    const fence = { shard, epoch: claim.epoch, number: turn + 1, lastKey: 0, released: false };
     const batch = batchOf([fence], { history: [historyRow({ instance: shard + 1, turn })] });
     await again(async () => {
       failures.count += 1;
@@ -405,21 +405,21 @@ describe("a MySQL server that does not answer", () => {
     const { store, proxy } = await behindProxy(t);
     const owner = await again(() => Owner.claim(store));
     await again(() => owner.commit({}));
-    await again(() => store.beat("a"));
+    await again(() => store.heartbeat("a"));
     const batch = owner.next({ history: [historyRow({ instance: 1, turn: 0 })] });
     for (const ways of [["requests"], ["answers"]] as const) {
       proxy.hold(...ways);
       await Promise.all([
         assertGivenUp(() => store.commit(batch), limits.workMs),
         assertGivenUp(() => store.loadJobs(), limits.workMs),
-        assertGivenUp(() => store.beat("a"), limits.heartbeatMs),
+        assertGivenUp(() => store.heartbeat("a"), limits.heartbeatMs),
       ]);
       // Also when even a new connection gets no answer.
-      await assertGivenUp(() => store.beat("a"), limits.heartbeatMs);
+      await assertGivenUp(() => store.heartbeat("a"), limits.heartbeatMs);
       proxy.cut();
       proxy.letGo();
       await again(() => store.commit(batch));
-      await again(() => store.beat("a"));
+      await again(() => store.heartbeat("a"));
     }
     assert.equal((await again(() => store.loadHistory([1]))).length, 1);
   });
@@ -432,7 +432,7 @@ describe("a MySQL server that does not answer", () => {
     await other.run("BEGIN");
     await other.run("SELECT * FROM heddle_shard FOR UPDATE");
     const given = assert.rejects(store.commit(owner.next({})), isUnavailable);
-    assert.deepEqual((await again(() => store.beat("a"))).members, []);
+    assert.deepEqual((await again(() => store.heartbeat("a"))).members, []);
     assert.deepEqual(await again(() => store.loadHistory([1])), []);
     await given;
     await other.run("COMMIT");
@@ -442,9 +442,9 @@ describe("a MySQL server that does not answer", () => {
   test("can be left: closing does not wait for it", async (t) => {
     const { store, proxy } = await behindProxy(t);
     await again(() => store.loadJobs());
-    await again(() => store.beat("a"));
+    await again(() => store.heartbeat("a"));
     proxy.hold("requests", "answers");
-    const calls = [store.loadJobs(), store.loadJobs(), store.beat("a")].map((call) =>
+    const calls = [store.loadJobs(), store.loadJobs(), store.heartbeat("a")].map((call) =>
       assert.rejects(call, isUnavailable),
     );
     const closedAt = performance.now();
@@ -497,7 +497,7 @@ describe("what a MySQL server will never take", () => {
       [{ history: [historyRow({ instance: 1, turn: 0.5 })] }, /must be whole .* got 0\.5/],
       [{ history: [historyRow({ instance: 1, turn: 2 ** 53 })] }, /must be whole/],
       [{ instances: [{ ...instanceRow({ key: 1 }), id: undefined as unknown as string }] }, /must be text/],
-      [{ requests: [requestRow({ key: long })] }, /refuses the data.*too long for column 'idempotency_key'/],
+      [{ requests: [requestRow({ idempotencyKey: long })] }, /refuses the data.*too long for column 'idempotency_key'/],
       [{ domains: [{ name: long, size: 1, priority: 1 }] }, /refuses the data.*'name'/],
       [{ instances: [instanceRow({ key: 1, workflow: long })] }, /refuses the data.*'workflow'/],
       [{ definitions: [definitionRow({ version: long })] }, /refuses the data.*'version'/],
@@ -514,7 +514,7 @@ describe("what a MySQL server will never take", () => {
     }
     await assert.rejects(store.saveJobs([jobRow({ id: long })]), (error) => hasCode(error, "STORE_DATA"));
     await assert.rejects(store.readPayloads(1, [1]), (error) => hasCode(error, "STORE_DATA"));
-    await owner.commit({ requests: [requestRow({ key: "x".repeat(700) })] });
+    await owner.commit({ requests: [requestRow({ idempotencyKey: "x".repeat(700) })] });
     assert.equal(await store.findRequest(0, long), undefined);
   });
 
@@ -707,7 +707,7 @@ describe("members that write at once on a MySQL server", () => {
       const chosen = shards.filter((shard) => ((index * 7 + 3) >> shard) % 2 === 1);
       const fences = (chosen.length > 0 ? chosen : shards).map((shard) => {
         numbers[shard] = (numbers[shard] ?? 0) + 1;
-        return { shard, epoch: claims[shard]?.epoch ?? 0, number: numbers[shard], lastKey: 0, clean: false };
+        return { shard, epoch: claims[shard]?.epoch ?? 0, number: numbers[shard], lastKey: 0, released: false };
       });
       return store.commit(batchOf(fences, { history: [historyRow({ instance: 1, turn: index })] }));
     });

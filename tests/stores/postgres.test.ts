@@ -71,7 +71,7 @@ describe("sessions on a PostgreSQL server", () => {
     await store.loadJobs();
     assert.deepEqual(await sessions(url), ["heddle commits", "heddle other"]);
     await store.join({ id: "host-1:00ff", address: "" });
-    await store.beat("host-1:00ff");
+    await store.heartbeat("host-1:00ff");
     await (await Owner.claim(store)).commit({});
     await store.loadJobs();
     const ofMember = ["heddle commits host-1:00ff", "heddle heartbeats host-1:00ff", "heddle other host-1:00ff"];
@@ -94,7 +94,7 @@ describe("sessions on a PostgreSQL server", () => {
     await Promise.all([
       ...owners.map((owner) => owner.commit({})),
       ...owners.map(() => store.loadJobs()),
-      ...owners.map(() => store.beat("a")),
+      ...owners.map(() => store.heartbeat("a")),
     ]);
     assert.deepEqual(await sessions(url), ["heddle commits", "heddle heartbeats", "heddle other", "heddle other"]);
   });
@@ -137,11 +137,11 @@ describe("a PostgreSQL server that ends sessions", () => {
     for (let round = 0; round < 3; round++) {
       await owner.commit({});
       await store.loadJobs();
-      await store.beat("a");
+      await store.heartbeat("a");
       assert.equal(await kill(url), 3);
       await eventually(async () => assert.deepEqual(await sessions(url), []));
     }
-    assert.equal((await store.claimShard(0, "b"))?.batch, 4);
+    assert.equal((await store.claimShard(0, "b"))?.lastBatch, 4);
   });
 
   test("in the middle of commits: each lands once, in order", async (t) => {
@@ -161,7 +161,7 @@ describe("a PostgreSQL server that ends sessions", () => {
         history.map(({ turn }) => turn),
         Array.from({ length: turns }, (_, turn) => turn),
       );
-      assert.equal((await store.claimShard(shard, "b"))?.batch, turns);
+      assert.equal((await store.claimShard(shard, "b"))?.lastBatch, turns);
     }
   });
 
@@ -174,7 +174,7 @@ describe("a PostgreSQL server that ends sessions", () => {
     const left = ["heddle commits b", "heddle heartbeats a", "heddle heartbeats b", "heddle other a", "heddle other b"];
     await eventually(async () => assert.deepEqual(await sessions(url), left));
     assert.deepEqual(
-      (await a.beat("a")).members.map(({ id }) => id),
+      (await a.heartbeat("a")).members.map(({ id }) => id),
       ["b"],
     );
   });
@@ -189,7 +189,7 @@ describe("a PostgreSQL server that ends sessions", () => {
     assert.equal((await sessions(url)).filter((name) => name.endsWith(" a")).length, 3);
     assert.equal(await b.removeMember("b"), true);
     assert.equal((await sessions(url)).filter((name) => name.startsWith("heddle commits")).length, 2);
-    assert.deepEqual((await a.beat("a")).members, []);
+    assert.deepEqual((await a.heartbeat("a")).members, []);
   });
 });
 
@@ -201,7 +201,7 @@ async function members(t: TestContext, url: string): Promise<{ a: Store; b: Stor
     await store.join({ id, address: "" });
     await (await Owner.claim(store, shard, id)).commit({});
     await store.loadJobs();
-    await store.beat(id);
+    await store.heartbeat(id);
   }
   return { a, b };
 }
@@ -228,21 +228,21 @@ describe("a PostgreSQL server that does not answer", () => {
     const { store, proxy } = await behindProxy(t);
     const owner = await Owner.claim(store);
     await owner.commit({});
-    await store.beat("a");
+    await store.heartbeat("a");
     const batch = owner.next({ history: [historyRow({ instance: 1, turn: 0 })] });
     for (const ways of [["requests"], ["answers"]] as const) {
       proxy.hold(...ways);
       await Promise.all([
         assertGivenUp(() => store.commit(batch), limits.workMs),
         assertGivenUp(() => store.loadJobs(), limits.workMs),
-        assertGivenUp(() => store.beat("a"), limits.heartbeatMs),
+        assertGivenUp(() => store.heartbeat("a"), limits.heartbeatMs),
       ]);
       // Also when even a new connection gets no answer.
-      await assertGivenUp(() => store.beat("a"), limits.heartbeatMs);
+      await assertGivenUp(() => store.heartbeat("a"), limits.heartbeatMs);
       proxy.cut();
       proxy.letGo();
       await store.commit(batch);
-      await store.beat("a");
+      await store.heartbeat("a");
     }
     assert.equal((await store.loadHistory([1])).length, 1);
   });
@@ -256,7 +256,7 @@ describe("a PostgreSQL server that does not answer", () => {
     await other.run("SELECT * FROM heddle.shard FOR UPDATE");
     const commit = store.commit(owner.next({}));
     const given = assert.rejects(commit, isUnavailable);
-    assert.deepEqual((await store.beat("a")).members, []);
+    assert.deepEqual((await store.heartbeat("a")).members, []);
     assert.deepEqual(await store.loadHistory([1]), []);
     await given;
     await other.run("COMMIT");
@@ -266,9 +266,9 @@ describe("a PostgreSQL server that does not answer", () => {
   test("can be left: closing does not wait for it", async (t) => {
     const { store, proxy } = await behindProxy(t);
     await store.loadJobs();
-    await store.beat("a");
+    await store.heartbeat("a");
     proxy.hold("requests", "answers");
-    const calls = [store.loadJobs(), store.loadJobs(), store.beat("a")].map((call) =>
+    const calls = [store.loadJobs(), store.loadJobs(), store.heartbeat("a")].map((call) =>
       assert.rejects(call, isUnavailable),
     );
     const closedAt = performance.now();
@@ -306,7 +306,7 @@ describe("what a PostgreSQL server will never take", () => {
       [{ history: [historyRow({ instance: 1, turn: 2 ** 53 })] }, /where a whole number belongs/],
       [{ instances: [{ ...instanceRow({ key: 1 }), id: undefined as unknown as string }] }, /where text belongs/],
       [{ instances: [instanceRow({ key: 1 }), instanceRow({ key: 1 })] }, /refuses the data/],
-      [{ requests: [{ shard: 0, key: long, at: 0, refusal: null }] }, /refuses the data.*index/],
+      [{ requests: [{ shard: 0, idempotencyKey: long, at: 0, refusal: null }] }, /refuses the data.*index/],
     ];
     for (const [changes, words] of refused) {
       await assert.rejects(store.commit(owner.next(changes)), (error) => {
@@ -401,7 +401,7 @@ describe("statements on a PostgreSQL server", () => {
       const fences = (chosen.length > 0 ? chosen : shards).map((shard) => {
         numbers[shard] = (numbers[shard] ?? 0) + 1;
         const { epoch = 0 } = claims[shard] ?? {};
-        return { shard, epoch, number: numbers[shard], lastKey: 0, clean: false };
+        return { shard, epoch, number: numbers[shard], lastKey: 0, released: false };
       });
       return store.commit(batchOf(fences, { history: [historyRow({ instance: 1, turn: index })] }));
     });
@@ -442,7 +442,7 @@ async function commitTurns(
   const claim = await again(() => store.claimShard(shard, "a"));
   assert.ok(claim);
   for (let turn = 0; turn < turns; turn++) {
-    const fence = { shard, epoch: claim.epoch, number: turn + 1, lastKey: 0, clean: false };
+    const fence = { shard, epoch: claim.epoch, number: turn + 1, lastKey: 0, released: false };
     const batch = batchOf([fence], {
       history: [historyRow({ instance: shard + 1, turn, events: "x".repeat(20_000) })],
     });

@@ -392,7 +392,7 @@ describe("kill -9 while committing", () => {
       for (let line = await child.line(); line !== undefined; line = await child.line()) acknowledged = Number(line);
 
       const store = await opened(t, file);
-      const batch = (await store.claimShard(0, "parent"))?.batch ?? 0;
+      const batch = (await store.claimShard(0, "parent"))?.lastBatch ?? 0;
       const turns = (await store.loadHistory([1])).map((row) => row.turn);
       await store.close();
       assert.ok(batch >= acknowledged, `batch ${batch} is there, ${acknowledged} was acknowledged`);

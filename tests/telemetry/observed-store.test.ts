@@ -30,18 +30,18 @@ test("what the store refuses is counted by its code, and still reaches the calle
   const metrics = new Metrics();
   const problem = new EngineError("STORE_UNAVAILABLE", "gone");
   const broken = {
-    beat: () => Promise.reject(problem),
+    heartbeat: () => Promise.reject(problem),
     loadJobs: () => {
       throw new TypeError("no promise at all");
     },
   } as unknown as Store;
   const store = observedStore(broken, metrics.store);
-  await assert.rejects(store.beat("me"), problem);
+  await assert.rejects(store.heartbeat("me"), problem);
   assert.throws(() => store.loadJobs(), TypeError);
   const text = await metrics.text();
-  assert.match(text, /db_query_error_total{operation="beat",code="STORE_UNAVAILABLE"} 1\n/);
+  assert.match(text, /db_query_error_total{operation="heartbeat",code="STORE_UNAVAILABLE"} 1\n/);
   assert.match(text, /db_query_error_total{operation="loadJobs",code="UNKNOWN"} 1\n/);
-  assert.match(text, /db_query_duration_seconds_count{operation="beat"} 1\n/);
+  assert.match(text, /db_query_duration_seconds_count{operation="heartbeat"} 1\n/);
   assert.match(text, /db_connection_active 0\n/);
 });
 

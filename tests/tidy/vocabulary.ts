@@ -34,7 +34,6 @@ export const ownTerms: readonly string[] = [
   "call",
   "cautious start",
   "change feed",
-  "clean",
   "command",
   "complete",
   "delegated attempt",

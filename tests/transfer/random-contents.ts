@@ -45,7 +45,7 @@ export interface DrawnContents {
   readonly instances: readonly DrawnInstance[];
   readonly messages: readonly DrawnMessage[];
   readonly documents: readonly string[];
-  readonly clean: boolean;
+  readonly released: boolean;
 }
 
 const ended: readonly InstanceStatus[] = ["Success", "Failed", "Terminated"];
@@ -114,7 +114,7 @@ export const contents: fc.Arbitrary<DrawnContents> = fc.record({
   }),
   messages: fc.array(message, { maxLength: 12 }),
   documents: fc.uniqueArray(text, { maxLength: 4 }),
-  clean: fc.boolean(),
+  released: fc.boolean(),
 });
 
 /** Of each workflow of the catalogue, in the order they are saved, which is no other order. */
@@ -144,7 +144,7 @@ export async function fill(store: Store, shardCount: number, drawn: DrawnContent
   await addDocuments(store, drawn.documents);
   for (const [shard, each] of changes.entries()) {
     const owner = await Owner.claim(store, shard, lastOwner);
-    await owner.commit(each, { clean: drawn.clean, lastKey: last[shard] ?? 0 });
+    await owner.commit(each, { released: drawn.released, lastKey: last[shard] ?? 0 });
   }
 }
 
@@ -181,7 +181,13 @@ class Rows {
       const end = { endedAt: createdAt + 1, tasks: 2, tasksFailed: 1, reason };
       changes?.finished.push({ ...row, ...end, status: status as EndStatus });
     } else {
-      const standing = { status, quarantined, wake: createdAt, active: quarantined === null, waiting: drawn.attempts };
+      const standing = {
+        status,
+        quarantined,
+        wakeAt: createdAt,
+        active: quarantined === null,
+        waitingTasks: drawn.attempts,
+      };
       changes?.instances.push({ ...row, ...standing, updatedAt: 40 });
     }
     for (const [turn, each] of drawn.turns.entries()) this.#addTurn(changes, key, turn, each);

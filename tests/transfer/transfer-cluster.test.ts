@@ -55,7 +55,7 @@ async function movedToSqlite(rig: EngineClusterRig): Promise<Store> {
   const from = rig.store.connect();
   await from.open();
   // As an engine does that finds them silent.
-  for (const { id } of (await from.beat("")).members) await from.removeMember(id);
+  for (const { id } of (await from.heartbeat("")).members) await from.removeMember(id);
   const disk = new Disk(new SqliteStore({ file: ":memory:" }));
   const store = new FaultyStore(disk);
   await store.open();

@@ -31,7 +31,7 @@ async function again(store: MemoryStore): Promise<MemoryStore> {
 }
 
 async function shardsOf(store: Store): Promise<readonly ShardRow[]> {
-  return (await store.beat("")).shards;
+  return (await store.heartbeat("")).shards;
 }
 
 function rejects(work: Promise<unknown>, code: ErrorCode, message: RegExp): Promise<void> {
@@ -172,12 +172,14 @@ describe("an import", () => {
     const store = new FaultyStore(disk);
     await store.open();
     await store.settleShardCount(2);
-    await (await Owner.claim(store, 0, "a")).commit({}, { clean: true });
+    await (await Owner.claim(store, 0, "a")).commit({}, { released: true });
     await Owner.claim(store, 1, "b");
     store.beforeRead = async (what) => {
       if (what !== "claimShard") return;
       store.beforeRead = undefined;
-      await (await Owner.claim(disk.inner, 0, "c")).commit({ instances: [instanceRow({ key: 1 })] }, { clean: true });
+      await (
+        await Owner.claim(disk.inner, 0, "c")
+      ).commit({ instances: [instanceRow({ key: 1 })] }, { released: true });
     };
     await rejects(importInstances(store, lines), "OPTION_INVALID", /instances of its own/);
     const left = (await shardsOf(store)).map(({ owner, released }) => `${owner} ${released ? "released" : "lost"}`);
@@ -228,7 +230,7 @@ describe("an import", () => {
     await rejects(importInstances(store, lines, { shards }), "STORE_DATA", /where it ends/);
     store.claimShard = claimShard;
     const given = await linesOf(store);
-    assert.match(given[0] as string, /"owner":"","clean":true/);
+    assert.match(given[0] as string, /"owner":"","released":true/);
     const other = await memory();
     await importInstances(other, given, { shards });
     assert.ok(!isHalfImported(await shardsOf(other)));
@@ -280,7 +282,7 @@ describe("an import", () => {
     await store.settleShardCount(shards);
     for (let shard = 0; shard < shards; shard++) {
       const offsets = Array.from({ length: shards }, (_, source) => ({ shard, source, number: 5 + source }));
-      await (await Owner.claim(store, shard, "a")).commit({ offsets }, { clean: true });
+      await (await Owner.claim(store, shard, "a")).commit({ offsets }, { released: true });
     }
     await importInstances(store, lines);
     await arrived(store);
@@ -290,7 +292,7 @@ describe("an import", () => {
   test("gives no key a second time", async () => {
     const store = await memory();
     const owner = await Owner.claim(store, 0, "a");
-    await owner.commit({}, { clean: true, lastKey: 77 });
+    await owner.commit({}, { released: true, lastKey: 77 });
     await importInstances(store, lines);
     for (const { key } of await store.listInstances({ limit: 100 })) assert.ok(key > 77);
   });
@@ -347,12 +349,12 @@ describe("an export", () => {
   test("has no last line if an engine was started on the store meanwhile", async () => {
     const store = await memory();
     const [drawn] = fc.sample(contents, { numRuns: 1, seed: 3 }) as [DrawnContents];
-    await fill(store, 2, { ...drawn, clean: true });
+    await fill(store, 2, { ...drawn, released: true });
     const lines: string[] = [];
     const failed = (async () => {
       for await (const line of exportInstances(store)) {
         lines.push(line);
-        if (lines.length === 3) await (await Owner.claim(store, 0, "engine")).commit({}, { clean: true });
+        if (lines.length === 3) await (await Owner.claim(store, 0, "engine")).commit({}, { released: true });
       }
     })();
     await rejects(failed, "STORE_LOCKED", /was started on the store meanwhile/);

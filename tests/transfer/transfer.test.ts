@@ -49,7 +49,7 @@ describe("what moves from store to store", () => {
             savedVersions.toReversed(),
           );
         }
-        await checkPlaces(third, other, drawn.clean);
+        await checkPlaces(third, other, drawn.released);
         await second.close();
       }),
       { numRuns: 150 },
@@ -72,7 +72,7 @@ describe("the gate of a workflow with a maximum", () => {
       ],
       messages: [{ kind: "admit", from: 0, to: 0, text: "too many", isRefusal: true }],
       documents: [],
-      clean: true,
+      released: true,
     });
     const second = await memory();
     await importInstances(second, await linesOf(first), { shards });
@@ -110,7 +110,7 @@ test("lines may go through a file, whatever characters are in them", async (t) =
 });
 
 /** Everything is where an engine looks for it, and whoever claims a shard finds it as the last owner left it. */
-async function checkPlaces(store: Store, shards: number, clean: boolean): Promise<void> {
+async function checkPlaces(store: Store, shards: number, released: boolean): Promise<void> {
   const idOf = new Map((await store.listInstances({ limit: 100 })).map(({ key, id }) => [key, id]));
   const keys = [...idOf.keys()];
   for (const [key, id] of idOf) assert.equal(shardOfKey(key), shardOf(id, shards));
@@ -126,7 +126,7 @@ async function checkPlaces(store: Store, shards: number, clean: boolean): Promis
     const claim = await store.claimShard(shard, "next");
     assert.ok(claim !== undefined);
     assert.ok(keys.every((key) => shardOfKey(key) !== shard || key <= claim.lastKey));
-    assert.equal(claim.clean, clean);
+    assert.equal(claim.released, released);
     assert.equal(claim.previousOwner, lastOwner);
   }
 }

@@ -8,9 +8,9 @@ test("13 a store that lets a sign of life wait, or refuses it, is away until one
   const clock = new TestClock();
   const store = memoryStore();
   let answer = Promise.withResolvers<{ members: []; shards: [] }>();
-  const watch = new StoreHealth(Object.assign(store, { beat: () => answer.promise }), clock);
+  const watch = new StoreHealth(Object.assign(store, { heartbeat: () => answer.promise }), clock);
   assert.equal(watch.problem, undefined);
-  const late = watch.storage.beat("m");
+  const late = watch.storage.heartbeat("m");
   await clock.advance(1900);
   assert.equal(watch.problem, undefined);
   await clock.advance(1200);
@@ -19,7 +19,7 @@ test("13 a store that lets a sign of life wait, or refuses it, is away until one
   await assert.rejects(late);
   assert.equal(watch.problem, "the cable is out");
   answer = Promise.withResolvers();
-  const heard = watch.storage.beat("m");
+  const heard = watch.storage.heartbeat("m");
   assert.equal(watch.problem, "the cable is out");
   answer.resolve({ members: [], shards: [] });
   await heard;

@@ -18,10 +18,10 @@ export class StoreHealth {
 
   constructor(store: Store, clock: Clock) {
     this.#clock = clock;
-    const beat: Store["beat"] = async (member, about) => {
+    const heartbeat: Store["heartbeat"] = async (member, about) => {
       this.#askedAt = clock.monotonic();
       try {
-        const view = await store.beat(member, about);
+        const view = await store.heartbeat(member, about);
         this.#failure = undefined;
         return view;
       } catch (error) {
@@ -31,7 +31,7 @@ export class StoreHealth {
         this.#askedAt = undefined;
       }
     };
-    this.storage = Object.create(store, { beat: { value: beat } }) as Store;
+    this.storage = Object.create(store, { heartbeat: { value: heartbeat } }) as Store;
   }
 
   /** The reason why the store counts as unavailable, as a sentence; undefined while it answers. */

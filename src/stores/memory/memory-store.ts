@@ -76,37 +76,37 @@ export class MemoryStore implements Store {
 
   async join({ id, address }: { readonly id: string; readonly address: string }): Promise<void> {
     const { members } = this.#read();
-    if (!members.has(id)) members.set(id, { id, address, about: "", beat: 0 });
+    if (!members.has(id)) members.set(id, { id, address, about: "", heartbeat: 0 });
   }
 
-  async beat(member: string, about?: string): Promise<ClusterView> {
+  async heartbeat(member: string, about?: string): Promise<ClusterView> {
     const { members, shards } = this.#read();
     const row = members.get(member);
-    if (row) members.set(member, { ...row, about: about ?? row.about, beat: row.beat + 1 });
-    const rows = [...shards].map(([shard, { epoch, owner, clean }]) => ({ shard, epoch, owner, released: clean }));
+    if (row) members.set(member, { ...row, about: about ?? row.about, heartbeat: row.heartbeat + 1 });
+    const rows = [...shards].map(([shard, { epoch, owner, released }]) => ({ shard, epoch, owner, released }));
     return {
       members: copies([...members.values()].sort((a, b) => (a.id < b.id ? -1 : 1))),
       shards: rows.sort((a, b) => a.shard - b.shard),
     };
   }
 
-  async removeMember(member: string, ifBeat?: number): Promise<boolean> {
+  async removeMember(member: string, ifHeartbeat?: number): Promise<boolean> {
     const { members, mail } = this.#read();
     const row = members.get(member);
-    if (row === undefined || row.beat !== (ifBeat ?? row.beat)) return false;
+    if (row === undefined || row.heartbeat !== (ifHeartbeat ?? row.heartbeat)) return false;
     members.delete(member);
-    for (const { id, box } of mail.values()) if (box === mailboxOf(member)) mail.delete(id);
+    for (const { id, mailbox } of mail.values()) if (mailbox === mailboxOf(member)) mail.delete(id);
     return true;
   }
 
   async claimShard(shard: number, owner: string): Promise<ShardClaim | undefined> {
     const { shards, members } = this.#read();
-    const before = shards.get(shard) ?? { epoch: 0, owner: "", batch: 0, lastKey: 0, clean: true };
-    if (before.owner !== owner && !before.clean && members.has(before.owner)) return undefined;
-    const { batch, lastKey, clean } = before;
+    const before = shards.get(shard) ?? { epoch: 0, owner: "", lastBatch: 0, lastKey: 0, released: true };
+    if (before.owner !== owner && !before.released && members.has(before.owner)) return undefined;
+    const { lastBatch, lastKey, released } = before;
     const epoch = before.epoch + 1;
-    shards.set(shard, { epoch, owner, batch, lastKey, clean: false });
-    return { epoch, batch, lastKey, clean, previousOwner: before.owner };
+    shards.set(shard, { epoch, owner, lastBatch, lastKey, released: false });
+    return { epoch, lastBatch, lastKey, released, previousOwner: before.owner };
   }
 
   /** Lands after the delay and in the order of the calls, as on one connection to a database. */
@@ -197,15 +197,23 @@ export class MemoryStore implements Store {
     return copy(this.#read().requests.get(requestKey(shard, key)));
   }
 
-  async post({ box, body, at }: { readonly box: string; readonly body: string; readonly at: number }): Promise<void> {
+  async post({
+    mailbox,
+    body,
+    at,
+  }: {
+    readonly mailbox: string;
+    readonly body: string;
+    readonly at: number;
+  }): Promise<void> {
     const tables = this.#read();
     const id = (tables.lastMail += 1);
-    tables.mail.set(id, { id, box, body, at });
+    tables.mail.set(id, { id, mailbox, body, at });
   }
 
-  async readMailbox(boxes: readonly string[], limit: number): Promise<MailboxRow[]> {
-    const rows = [...this.#read().mail.values()].filter((row) => boxes.includes(row.box));
-    return rows.slice(0, limit).map(({ id, box, body }) => ({ id, box, body }));
+  async readMailbox(mailboxes: readonly string[], limit: number): Promise<MailboxRow[]> {
+    const rows = [...this.#read().mail.values()].filter((row) => mailboxes.includes(row.mailbox));
+    return rows.slice(0, limit).map(({ id, mailbox, body }) => ({ id, mailbox, body }));
   }
 
   async deleteFromMailbox(ids: readonly number[]): Promise<void> {
@@ -242,8 +250,8 @@ export class MemoryStore implements Store {
 
   async listDefinitions(name: string, page: { limit: number; before?: number }): Promise<SavedDefinition[]> {
     const { limit, before = Infinity } = page;
-    const saved = [...this.#read().definitions.values()].map((row, index) => ({ number: index + 1, ...row }));
-    const asked = saved.filter((row) => row.name === name && row.number < before);
+    const saved = [...this.#read().definitions.values()].map((row, index) => ({ saveNumber: index + 1, ...row }));
+    const asked = saved.filter((row) => row.name === name && row.saveNumber < before);
     return asked.reverse().slice(0, limit);
   }
 

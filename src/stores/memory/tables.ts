@@ -25,9 +25,9 @@ import type {
 export interface OwnedShard {
   readonly epoch: number;
   readonly owner: string;
-  readonly batch: number;
+  readonly lastBatch: number;
   readonly lastKey: number;
-  readonly clean: boolean;
+  readonly released: boolean;
 }
 
 /** Rows of one instance, by their key within it. */
@@ -79,8 +79,8 @@ export class Tables {
       check("payload", `${instance}/${ref}`, !goes && has(this.payloads, instance, `${ref}`));
     }
     for (const row of changes.outbox) check("message", outboxKey(row), this.outbox.has(outboxKey(row)));
-    for (const { shard, key } of changes.requests) {
-      check("request", requestKey(shard, key), this.requests.has(requestKey(shard, key)));
+    for (const { shard, idempotencyKey } of changes.requests) {
+      check("request", requestKey(shard, idempotencyKey), this.requests.has(requestKey(shard, idempotencyKey)));
     }
   }
 
@@ -99,7 +99,7 @@ export class Tables {
     for (const row of changes.outbox) this.outbox.set(outboxKey(row), row);
     for (const row of changes.offsets) this.#saveOffset(row);
     for (const row of changes.domains) this.domains.set(row.name, row);
-    for (const row of changes.requests) this.requests.set(requestKey(row.shard, row.key), row);
+    for (const row of changes.requests) this.requests.set(requestKey(row.shard, row.idempotencyKey), row);
     for (const forgotten of changes.requestsForgotten) this.#forgetRequests(forgotten);
   }
 
@@ -108,10 +108,10 @@ export class Tables {
     if (!this.definitions.has(key)) this.definitions.set(key, row);
   }
 
-  #moveOn({ shard, epoch, number, lastKey, clean }: Fence): void {
+  #moveOn({ shard, epoch, number, lastKey, released }: Fence): void {
     const owner = this.shards.get(shard)?.owner;
     assert(owner !== undefined, "a fence that holds is of a shard that was claimed");
-    this.shards.set(shard, { epoch, owner, batch: number, lastKey, clean });
+    this.shards.set(shard, { epoch, owner, lastBatch: number, lastKey, released });
   }
 
   #purge(key: number): void {

@@ -62,13 +62,13 @@ export class MysqlStore extends SqlStore<MysqlDriver> {
     if (this.isOpen) this.driver.nameSessions(member.id);
   }
 
-  async removeMember(member: string, ifBeat?: number): Promise<boolean> {
+  async removeMember(member: string, ifHeartbeat?: number): Promise<boolean> {
     const { driver } = this;
     return await this.translateErrors(async () => {
-      if (ifBeat !== undefined && member !== driver.member) await this.#endCommits(driver, member, ifBeat);
+      if (ifHeartbeat !== undefined && member !== driver.member) await this.#endCommits(driver, member, ifHeartbeat);
       const [, removed] = await driver.send("heartbeats", [
         "START TRANSACTION",
-        statements.get("delete-member").with(text(member), wholeOrNull(ifBeat ?? null)),
+        statements.get("delete-member").with(text(member), wholeOrNull(ifHeartbeat ?? null)),
         "SET @heddle_removed = ROW_COUNT()",
         statements.get("delete-mailbox").with(text(mailboxOf(member))),
         "COMMIT",
@@ -83,9 +83,9 @@ export class MysqlStore extends SqlStore<MysqlDriver> {
    * member that is alive after all loses an answer, and sends the commit again. If the server does not allow it, because
    * members log in as different users, the locks are waited for.
    */
-  async #endCommits(driver: MysqlDriver, member: string, ifBeat: number): Promise<void> {
+  async #endCommits(driver: MysqlDriver, member: string, ifHeartbeat: number): Promise<void> {
     const { database } = this.#address;
-    const [found] = await driver.send("heartbeats", [findNamed({ member, database, ifBeat })]);
+    const [found] = await driver.send("heartbeats", [findNamed({ member, database, ifHeartbeat })]);
     for (const id of idsIn(found)) {
       await driver.send("heartbeats", [sql`KILL ${whole(Number(id))}`]).catch((error: unknown) => {
         if (!isNotEnded(error)) throw error;

@@ -23,7 +23,7 @@ export function takeName(member: string, database: string): Literal {
 }
 
 /** Returns the SQL for the ids of a member's connections, if the member's heartbeat is still that number. */
-export function findNamed(who: { member: string; ifBeat: number; database: string }): Literal {
+export function findNamed(who: { member: string; ifHeartbeat: number; database: string }): Literal {
   const ids = namesOf(who.member, who.database).map((name) => sql`IS_USED_LOCK(${name})`);
-  return statements.get("find-sessions").with(list(ids), text(who.member), whole(who.ifBeat));
+  return statements.get("find-sessions").with(list(ids), text(who.member), whole(who.ifHeartbeat));
 }

@@ -31,7 +31,7 @@ export function writeFences(fences: readonly Fence[]): Literal[] {
         sql` `,
       ),
       join(
-        each(({ shard, clean }) => sql`WHEN ${whole(shard)} THEN ${flag(clean)}`),
+        each(({ shard, released }) => sql`WHEN ${whole(shard)} THEN ${flag(released)}`),
         sql` `,
       ),
       list(each(({ shard }) => whole(shard))),
@@ -76,7 +76,7 @@ async function readStandings(
   return new Map(
     rows.map((row) => {
       const columns = new Columns(row);
-      return [columns.number("shard"), { epoch: columns.number("epoch"), batch: columns.number("batch") }];
+      return [columns.number("shard"), { epoch: columns.number("epoch"), lastBatch: columns.number("lastBatch") }];
     }),
   );
 }

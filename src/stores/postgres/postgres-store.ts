@@ -82,9 +82,9 @@ export class PostgresStore extends SqlStore<PostgresDriver> {
     if (this.isOpen) this.driver.nameSessions(member.id);
   }
 
-  async removeMember(member: string, ifBeat?: number): Promise<boolean> {
-    if (ifBeat !== undefined && member !== this.driver.member) await this.#endSessions(member, ifBeat);
-    const values = [member, ifBeat ?? null, mailboxOf(member)];
+  async removeMember(member: string, ifHeartbeat?: number): Promise<boolean> {
+    if (ifHeartbeat !== undefined && member !== this.driver.member) await this.#endSessions(member, ifHeartbeat);
+    const values = [member, ifHeartbeat ?? null, mailboxOf(member)];
     const [removed] = await this.transaction("heartbeats", [{ name: "delete-member", values }]);
     return removed?.changes === 1;
   }
@@ -94,8 +94,8 @@ export class PostgresStore extends SqlStore<PostgresDriver> {
    * removed: if that fails, the next heartbeat tries again. A member that is alive after all loses an answer, and sends
    * the commit again. Without the right to terminate sessions, the locks are waited for.
    */
-  async #endSessions(member: string, ifBeat: number): Promise<void> {
-    const step = { name: "end-sessions", values: [sessionName("commits", member), member, ifBeat] } as const;
+  async #endSessions(member: string, ifHeartbeat: number): Promise<void> {
+    const step = { name: "end-sessions", values: [sessionName("commits", member), member, ifHeartbeat] } as const;
     try {
       await this.driver.transaction("heartbeats", [step]);
     } catch (error) {

@@ -22,7 +22,7 @@ export function writeFences(statements: PostgresStatements, fences: readonly Fen
       bigints(fences.map(({ epoch }) => epoch)),
       bigints(fences.map(({ number }) => number)),
       bigints(fences.map(({ lastKey }) => lastKey)),
-      booleans(fences.map(({ clean }) => clean)),
+      booleans(fences.map(({ released }) => released)),
     ],
   };
   // A single row needs no lock order.
@@ -34,7 +34,7 @@ export function isNextAfterAll(fences: readonly Fence[], rows: readonly Row[]): 
   const standings = new Map(
     rows.map((row) => {
       const columns = new Columns(row);
-      return [columns.number("shard"), { epoch: columns.number("epoch"), batch: columns.number("batch") }];
+      return [columns.number("shard"), { epoch: columns.number("epoch"), lastBatch: columns.number("lastBatch") }];
     }),
   );
   return isNextBatch(fences, (shard) => standings.get(shard));

@@ -43,9 +43,9 @@ export const instanceColumns: ColumnList<InstanceRow> = [
   text((row) => row.version),
   text((row) => row.status),
   integer((row) => row.generation),
-  integer((row) => row.wake),
+  integer((row) => row.wakeAt),
   boolean((row) => row.active),
-  integer((row) => row.waiting),
+  integer((row) => row.waitingTasks),
   integer((row) => row.createdAt),
   integer((row) => row.updatedAt),
   text((row) => row.quarantined),
@@ -114,7 +114,7 @@ export const domainColumns: ColumnList<DomainRow> = [
 
 export const requestColumns: ColumnList<RequestRow> = [
   integer((row) => row.shard),
-  text((row) => row.key),
+  text((row) => row.idempotencyKey),
   integer((row) => row.at),
   text((row) => row.refusal),
 ];
@@ -138,8 +138,8 @@ export const jobColumns: ColumnList<JobRow> = [
   boolean((row) => row.missing),
 ];
 
-export const mailboxColumns: ColumnList<{ readonly box: string; readonly body: string; readonly at: number }> = [
-  text((row) => row.box),
+export const mailboxColumns: ColumnList<{ readonly mailbox: string; readonly body: string; readonly at: number }> = [
+  text((row) => row.mailbox),
   text((row) => row.body),
   integer((row) => row.at),
 ];

@@ -86,7 +86,7 @@ export abstract class SqlStore<Driver extends SqlDriver = SqlDriver> implements 
   abstract toOperationError(error: unknown): Error;
 
   abstract commit(batch: Batch): Promise<void>;
-  abstract removeMember(member: string, ifBeat?: number): Promise<boolean>;
+  abstract removeMember(member: string, ifHeartbeat?: number): Promise<boolean>;
   abstract deleteLines(topicPrefix: string, before: number): Promise<void>;
   abstract deleteTopic(topic: string): Promise<void>;
 
@@ -127,9 +127,9 @@ export abstract class SqlStore<Driver extends SqlDriver = SqlDriver> implements 
   /**
    * Shards are read before members: an owner that is missing among the members was removed, and did not just join.
    */
-  async beat(member: string, about?: string): Promise<ClusterView> {
+  async heartbeat(member: string, about?: string): Promise<ClusterView> {
     const [, shards, members] = await this.transaction("heartbeats", [
-      { name: "beat-member", values: [member, about ?? null] },
+      { name: "raise-heartbeat", values: [member, about ?? null] },
       { name: "load-shards", values: [] },
       { name: "load-members", values: [] },
     ]);
@@ -230,12 +230,12 @@ export abstract class SqlStore<Driver extends SqlDriver = SqlDriver> implements 
     return await this.#first("read-request", [shard, key], toRequest);
   }
 
-  async post(mail: { readonly box: string; readonly body: string; readonly at: number }): Promise<void> {
+  async post(mail: { readonly mailbox: string; readonly body: string; readonly at: number }): Promise<void> {
     await this.#write("insert-mailbox-row", mailboxColumns, [mail]);
   }
 
-  async readMailbox(boxes: readonly string[], limit: number): Promise<MailboxRow[]> {
-    return await this.all("read-mailbox", [{ texts: boxes }, limit], toMailboxRow);
+  async readMailbox(mailboxes: readonly string[], limit: number): Promise<MailboxRow[]> {
+    return await this.all("read-mailbox", [{ texts: mailboxes }, limit], toMailboxRow);
   }
 
   async deleteFromMailbox(ids: readonly number[]): Promise<void> {

@@ -50,10 +50,10 @@ export class SqliteStore extends SqlStore<SqliteDriver> {
     if (this.isOpen) this.driver.checkFile();
   }
 
-  async removeMember(member: string, ifBeat?: number): Promise<boolean> {
+  async removeMember(member: string, ifHeartbeat?: number): Promise<boolean> {
     return await this.translateErrors(async () =>
       this.driver.inTransaction((statements) => {
-        if (statements.get("delete-member").run(toDisk(member), ifBeat ?? null).changes === 0) return false;
+        if (statements.get("delete-member").run(toDisk(member), ifHeartbeat ?? null).changes === 0) return false;
         statements.get("delete-mailbox").run(toDisk(mailboxOf(member)));
         return true;
       }),

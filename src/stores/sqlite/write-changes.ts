@@ -32,7 +32,7 @@ export function writeChanges(to: StatementRunner, changes: Changes): void {
   }
   for (const { name, size, priority } of changes.domains) to.get("save-domain").run(toDisk(name), size, priority);
   for (const row of changes.requests) {
-    to.get("insert-request").run(row.shard, toDisk(row.key), row.at, toDiskOrNull(row.refusal));
+    to.get("insert-request").run(row.shard, toDisk(row.idempotencyKey), row.at, toDiskOrNull(row.refusal));
   }
   for (const { shard, before } of changes.requestsForgotten) to.get("forget-requests").run(shard, before);
 }
@@ -60,9 +60,9 @@ function saveInstance(to: StatementRunner, row: InstanceRow): void {
     toDisk(row.version),
     row.status,
     row.generation,
-    row.wake,
+    row.wakeAt,
     row.active ? 1 : 0,
-    row.waiting,
+    row.waitingTasks,
     row.createdAt,
     row.updatedAt,
     toDiskOrNull(row.quarantined),

@@ -10,8 +10,8 @@ import type { SqliteStatements } from "./sqlite-driver.ts";
  */
 export function writeFences(to: SqliteStatements, fences: readonly Fence[]): boolean {
   let held = 0;
-  for (const { number, lastKey, clean, shard, epoch } of fences) {
-    if (to.get("raise-batches").run(number, lastKey, clean ? 1 : 0, shard, epoch).changes !== 1) break;
+  for (const { number, lastKey, released, shard, epoch } of fences) {
+    if (to.get("raise-batches").run(number, lastKey, released ? 1 : 0, shard, epoch).changes !== 1) break;
     held += 1;
   }
   if (held > 0 && held === fences.length) return true;
@@ -20,7 +20,7 @@ export function writeFences(to: SqliteStatements, fences: readonly Fence[]): boo
     const row = to.get("read-shard").get(shard);
     if (row === undefined) return undefined;
     const columns = new Columns(row);
-    return { epoch: columns.number("epoch"), batch: columns.number("batch") };
+    return { epoch: columns.number("epoch"), lastBatch: columns.number("lastBatch") };
   });
   assert(held === 0 && !isNext, "a batch landed for all of its shards or for none");
   return false;

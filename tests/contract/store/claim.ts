@@ -7,13 +7,13 @@ import { historyRow } from "./rows.ts";
 
 export function claimSuite(name: string, makeStore: MakeStore): void {
   describe(`${name}: claiming a shard`, () => {
-    test("a new shard is clean and has nothing", async (t) => {
+    test("a new shard counts as released and has nothing", async (t) => {
       const store = await fresh(t, makeStore);
       assert.deepEqual(await store.claimShard(7, "a"), {
         epoch: 1,
-        batch: 0,
+        lastBatch: 0,
         lastKey: 0,
-        clean: true,
+        released: true,
         previousOwner: "",
       });
     });
@@ -32,27 +32,27 @@ export function claimSuite(name: string, makeStore: MakeStore): void {
       await owner.commit({}, { lastKey: 9 });
       assert.deepEqual(await store.claimShard(0, "b"), {
         epoch: 2,
-        batch: 2,
+        lastBatch: 2,
         lastKey: 9,
-        clean: false,
+        released: false,
         previousOwner: "member-1",
       });
     });
 
-    test("clean is the last owner's last word, and holds for one claim", async (t) => {
+    test("released is the last owner's last word, and holds for one claim", async (t) => {
       const store = await fresh(t, makeStore);
       const owner = await Owner.claim(store);
-      await owner.commit({}, { clean: true });
-      assert.equal((await store.claimShard(0, "b"))?.clean, true);
-      assert.equal((await store.claimShard(0, "c"))?.clean, false);
+      await owner.commit({}, { released: true });
+      assert.equal((await store.claimShard(0, "b"))?.released, true);
+      assert.equal((await store.claimShard(0, "c"))?.released, false);
     });
 
-    test("a commit after a clean one makes the shard unclean again", async (t) => {
+    test("a commit after a release makes the shard unreleased again", async (t) => {
       const store = await fresh(t, makeStore);
       const owner = await Owner.claim(store);
-      await owner.commit({}, { clean: true });
+      await owner.commit({}, { released: true });
       await owner.commit({});
-      assert.equal((await store.claimShard(0, "b"))?.clean, false);
+      assert.equal((await store.claimShard(0, "b"))?.released, false);
     });
 
     test("an open store is not opened again", async (t) => {
@@ -72,13 +72,13 @@ export function claimSuite(name: string, makeStore: MakeStore): void {
       const subject = await freshDurable(t, makeStore);
       if (!subject) return;
       const row = historyRow({ instance: 1, turn: 0 });
-      await (await Owner.claim(subject.store)).commit({ history: [row] }, { lastKey: 1, clean: true });
+      await (await Owner.claim(subject.store)).commit({ history: [row] }, { lastKey: 1, released: true });
       const again = await subject.reopen();
       assert.deepEqual(await again.claimShard(0, "b"), {
         epoch: 2,
-        batch: 1,
+        lastBatch: 1,
         lastKey: 1,
-        clean: true,
+        released: true,
         previousOwner: "member-1",
       });
       assert.deepEqual(await again.loadHistory([1]), [row]);

@@ -69,7 +69,7 @@ function fenceSuite(name: string, makeStore: MakeStore): void {
       const store = await fresh(t, makeStore);
       const owner = await Owner.claim(store);
       await Promise.all([1, 2, 3].map((number) => store.commit(owner.next({}, { number }))));
-      assert.equal((await store.claimShard(0, "b"))?.batch, 3);
+      assert.equal((await store.claimShard(0, "b"))?.lastBatch, 3);
     });
   });
 }

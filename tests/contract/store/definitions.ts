@@ -58,14 +58,14 @@ export function definitionsSuite(name: string, makeStore: MakeStore): void {
         all,
         versions.toReversed().map((version, index) => ({
           ...definitionRow({ version, createdAt: 46 + index }),
-          number: all[index]?.number,
+          saveNumber: all[index]?.saveNumber,
         })),
       );
-      assert.ok(all.every(({ number }, index) => index === 0 || number < (all[index - 1]?.number ?? 0)));
+      assert.ok(all.every(({ saveNumber }, index) => index === 0 || saveNumber < (all[index - 1]?.saveNumber ?? 0)));
       assert.deepEqual(await store.listDefinitions("nightly", { limit: 2 }), all.slice(0, 2));
-      const before = all[1]?.number ?? 0;
+      const before = all[1]?.saveNumber ?? 0;
       assert.deepEqual(await store.listDefinitions("nightly", { before, limit: 2 }), all.slice(2, 4));
-      assert.deepEqual(await store.listDefinitions("nightly", { before: all[4]?.number ?? 0, limit: 2 }), []);
+      assert.deepEqual(await store.listDefinitions("nightly", { before: all[4]?.saveNumber ?? 0, limit: 2 }), []);
       assert.deepEqual(await store.listDefinitions("hourly", { limit: 2 }), []);
     });
 

@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import { MemoryStore } from "../../../src/stores/memory/memory-store.ts";
 import type { DomainRow, InstanceFilter, LineRow, SavedDefinition, Store } from "../../../src/stores/store.ts";
 import { filter, texts } from "./random-batches.ts";
-import { boxes, memberIds, steps } from "./random-steps.ts";
+import { mailboxes, memberIds, steps } from "./random-steps.ts";
 import type { Step } from "./random-steps.ts";
 import { StepTaker } from "./step-taker.ts";
 import type { MakeStore } from "./subject.ts";
@@ -53,7 +53,7 @@ async function everyRead(store: Store, filters: readonly InstanceFilter[]): Prom
 async function everyClusterRead(store: Store): Promise<unknown[]> {
   const shards = [0, 1, 2, 3];
   return [
-    await store.beat("nobody"),
+    await store.heartbeat("nobody"),
     await claims(store, shards, ["somebody else", ...memberIds]),
     await store.settleShardCount(99),
     await store.loadOutbox(shards),
@@ -61,8 +61,8 @@ async function everyClusterRead(store: Store): Promise<unknown[]> {
     await Promise.all(shards.map((shard) => store.loadOffsets(shard))),
     await Promise.all(shards.map((shard) => store.loadSent(shard))),
     await Promise.all(shards.flatMap((shard) => texts.map((text) => store.findRequest(shard, text)))),
-    (await store.readMailbox(boxes, 100)).map(({ box, body }) => [box, body]),
-    (await store.readMailbox(boxes.slice(1), 2)).map(({ box, body }) => [box, body]),
+    (await store.readMailbox(mailboxes, 100)).map(({ mailbox, body }) => [mailbox, body]),
+    (await store.readMailbox(mailboxes.slice(1), 2)).map(({ mailbox, body }) => [mailbox, body]),
     (await store.loadDomains()).sort(byName),
   ];
 }
@@ -80,7 +80,7 @@ async function everyOtherRead(store: Store): Promise<unknown[]> {
 
 /** Numbers are each store's own; only their order is the same. */
 function unnumbered(rows: readonly (LineRow | SavedDefinition)[]): unknown[] {
-  return rows.map((row) => ({ ...row, number: 0 }));
+  return rows.map((row) => ("saveNumber" in row ? { ...row, saveNumber: 0 } : { ...row, number: 0 }));
 }
 
 /** One after the other: a server takes those that are sent at once in any order. */

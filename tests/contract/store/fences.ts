@@ -59,7 +59,7 @@ function togetherSuite(name: string, makeStore: MakeStore): void {
       assert.deepEqual(await written(store), [1, 2, 3]);
       const claims = await Promise.all([1, 2, 3].map((shard) => store.claimShard(shard, "b")));
       assert.deepEqual(
-        claims.map((claim) => [claim?.epoch, claim?.batch]),
+        claims.map((claim) => [claim?.epoch, claim?.lastBatch]),
         [
           [2, 1],
           [6, 1],
@@ -81,11 +81,15 @@ function togetherSuite(name: string, makeStore: MakeStore): void {
     test("has a last key and a last word for each", async (t) => {
       const store = await fresh(t, makeStore);
       const [one, two, three] = await claimThree(store);
-      const fences = [one.fence({ lastKey: 5 }), two.fence({ lastKey: 6, clean: true }), three.fence({ lastKey: 7 })];
+      const fences = [
+        one.fence({ lastKey: 5 }),
+        two.fence({ lastKey: 6, released: true }),
+        three.fence({ lastKey: 7 }),
+      ];
       await store.commit(batchOf(fences, {}));
       const claims = await Promise.all([1, 2, 3].map((shard) => store.claimShard(shard, "b")));
       assert.deepEqual(
-        claims.map((claim) => [claim?.lastKey, claim?.clean]),
+        claims.map((claim) => [claim?.lastKey, claim?.released]),
         [
           [5, false],
           [6, true],
@@ -123,11 +127,11 @@ function lostSuite(name: string, makeStore: MakeStore): void {
         const store = await fresh(t, makeStore);
         const owners = await claimThree(store);
         await lose(store, owners[index]!);
-        await assertFenced(Owner.commitTogether(owners, { history }, { lastKey: 9, clean: true }), [index + 1]);
+        await assertFenced(Owner.commitTogether(owners, { history }, { lastKey: 9, released: true }), [index + 1]);
         assert.deepEqual(await written(store), []);
         for (const owner of owners.toSpliced(index, 1)) {
           const claim = await store.claimShard(owner.shard, "b");
-          assert.deepEqual([claim?.batch, claim?.lastKey, claim?.clean], [0, 0, false]);
+          assert.deepEqual([claim?.lastBatch, claim?.lastKey, claim?.released], [0, 0, false]);
         }
       }
     });
@@ -199,7 +203,7 @@ function repeatSuite(name: string, makeStore: MakeStore): void {
       assert.deepEqual(await written(store), [1, 2, 3]);
       const claims = await Promise.all([1, 2, 3].map((shard) => store.claimShard(shard, "b")));
       assert.deepEqual(
-        claims.map((claim) => claim?.batch),
+        claims.map((claim) => claim?.lastBatch),
         [1, 1, 1],
       );
     });
@@ -207,10 +211,10 @@ function repeatSuite(name: string, makeStore: MakeStore): void {
     test("if it had landed, a released shard stays released", async (t) => {
       const store = await fresh(t, makeStore);
       const [one, two] = await claimThree(store);
-      const batch = batchOf([one.fence({ clean: true }), two.fence({ clean: true })], {});
+      const batch = batchOf([one.fence({ released: true }), two.fence({ released: true })], {});
       await store.commit(batch);
       await store.commit(batch);
-      assert.equal((await store.claimShard(1, "b"))?.clean, true);
+      assert.equal((await store.claimShard(1, "b"))?.released, true);
     });
 
     test("one that landed for some of its shards only is a bug, and nothing of it is written", async (t) => {

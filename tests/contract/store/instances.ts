@@ -10,12 +10,12 @@ export function instancesSuite(name: string, makeStore: MakeStore): void {
     test("every field comes back, and the last change of a row stands", async (t) => {
       const store = await fresh(t, makeStore);
       const owner = await Owner.claim(store);
-      await owner.commit({ instances: [instanceRow({ key: 1, active: true, wake: 5, waiting: 3 })] });
+      await owner.commit({ instances: [instanceRow({ key: 1, active: true, wakeAt: 5, waitingTasks: 3 })] });
       const changed = instanceRow({
         key: 1,
         status: "Paused",
         generation: 3,
-        wake: 4_102_444_800_000,
+        wakeAt: 4_102_444_800_000,
         quarantined: "broke",
       });
       await owner.commit({ instances: [changed] });

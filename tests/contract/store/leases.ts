@@ -29,7 +29,7 @@ function holdingSuite(name: string, makeStore: MakeStore): void {
       const { store, owner } = await owned(t, makeStore);
       assert.equal(await store.claimShard(0, "b"), undefined);
       assert.equal(await store.claimShard(0, "never joined"), undefined);
-      assert.deepEqual((await store.beat("a")).shards, [{ shard: 0, epoch: 1, owner: "a", released: false }]);
+      assert.deepEqual((await store.heartbeat("a")).shards, [{ shard: 0, epoch: 1, owner: "a", released: false }]);
       await owner.commit({ history: [historyRow({ instance: 1, turn: 0 })] });
     });
 
@@ -44,9 +44,9 @@ function holdingSuite(name: string, makeStore: MakeStore): void {
       await owner.commit({}, { lastKey: 3 });
       assert.deepEqual(await store.claimShard(0, "a"), {
         epoch: 2,
-        batch: 1,
+        lastBatch: 1,
         lastKey: 3,
-        clean: false,
+        released: false,
         previousOwner: "a",
       });
       await assert.rejects(owner.commit({}), isFenced);
@@ -55,12 +55,12 @@ function holdingSuite(name: string, makeStore: MakeStore): void {
 
     test("gives a shard up, and anybody may have it", async (t) => {
       const { store, owner } = await owned(t, makeStore);
-      await owner.commit({}, { clean: true, lastKey: 3 });
+      await owner.commit({}, { released: true, lastKey: 3 });
       assert.deepEqual(await store.claimShard(0, "b"), {
         epoch: 2,
-        batch: 1,
+        lastBatch: 1,
         lastKey: 3,
-        clean: true,
+        released: true,
         previousOwner: "a",
       });
       await assert.rejects(owner.commit({}), isFenced);
@@ -69,14 +69,14 @@ function holdingSuite(name: string, makeStore: MakeStore): void {
 
     test("may claim again what it gave up", async (t) => {
       const { store, owner } = await owned(t, makeStore);
-      await owner.commit({}, { clean: true });
-      assert.equal((await store.claimShard(0, "a"))?.clean, true);
+      await owner.commit({}, { released: true });
+      assert.equal((await store.claimShard(0, "a"))?.released, true);
       assert.equal(await store.claimShard(0, "b"), undefined);
     });
 
     test("that writes again after giving up keeps its shard again", async (t) => {
       const { store, owner } = await owned(t, makeStore);
-      await owner.commit({}, { clean: true });
+      await owner.commit({}, { released: true });
       await owner.commit({});
       assert.equal(await store.claimShard(0, "b"), undefined);
     });
@@ -84,7 +84,7 @@ function holdingSuite(name: string, makeStore: MakeStore): void {
     test("has not given up by a last word that was refused", async (t) => {
       const { store, owner } = await owned(t, makeStore);
       const again = await Owner.claim(store, 0, "a");
-      await assert.rejects(owner.commit({}, { clean: true }), isFenced);
+      await assert.rejects(owner.commit({}, { released: true }), isFenced);
       assert.equal(await store.claimShard(0, "b"), undefined);
       await again.commit({});
     });
@@ -99,13 +99,13 @@ function takeoverSuite(name: string, makeStore: MakeStore): void {
       assert.equal(await store.removeMember("a", 0), true);
       assert.deepEqual(await store.claimShard(0, "b"), {
         epoch: 2,
-        batch: 1,
+        lastBatch: 1,
         lastKey: 7,
-        clean: false,
+        released: false,
         previousOwner: "a",
       });
       await assert.rejects(owner.commit({ history: [historyRow({ instance: 1, turn: 0 })] }), isFenced);
-      await assert.rejects(owner.commit({}, { clean: true }), isFenced);
+      await assert.rejects(owner.commit({}, { released: true }), isFenced);
       assert.deepEqual(await store.loadHistory([1]), []);
     });
 
@@ -118,11 +118,11 @@ function takeoverSuite(name: string, makeStore: MakeStore): void {
       assert.deepEqual((await store.claimShard(0, "a"))?.previousOwner, "b");
     });
 
-    test("is still clean if it was released before", async (t) => {
+    test("is still released if it was released before", async (t) => {
       const { store, owner } = await owned(t, makeStore);
-      await owner.commit({}, { clean: true });
+      await owner.commit({}, { released: true });
       await store.removeMember("a");
-      assert.equal((await store.claimShard(0, "b"))?.clean, true);
+      assert.equal((await store.claimShard(0, "b"))?.released, true);
     });
 
     test("is free also if that one never joined", async (t) => {
@@ -164,7 +164,10 @@ function raceSuite(name: string, makeStore: MakeStore): void {
       const users = await freshUsers(t, makeStore, ids.length);
       for (const id of ids) await users[0].join({ id, address: "" });
       const winners = await claimAll(users);
-      const owners = (await users[0].beat("nobody")).shards.map(({ owner, epoch }) => ({ owners: [owner], epoch }));
+      const owners = (await users[0].heartbeat("nobody")).shards.map(({ owner, epoch }) => ({
+        owners: [owner],
+        epoch,
+      }));
       assert.deepEqual(
         owners,
         winners.map((won) => ({ owners: won, epoch: 1 })),
@@ -193,7 +196,7 @@ function raceSuite(name: string, makeStore: MakeStore): void {
         const [commit, claim] = await Promise.allSettled([sent, two.claimShard(shard, "b")]);
         const hasLanded = commit.status === "fulfilled";
         assert.ok(hasLanded || isFenced(commit.reason));
-        assert.equal(claim.status === "fulfilled" && claim.value?.batch, hasLanded ? 1 : 0);
+        assert.equal(claim.status === "fulfilled" && claim.value?.lastBatch, hasLanded ? 1 : 0);
         assert.equal((await one.loadHistory([instance])).length, hasLanded ? 1 : 0);
       }
     });

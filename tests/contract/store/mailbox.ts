@@ -4,13 +4,13 @@ import type { Store } from "../../../src/stores/store.ts";
 import { fresh, freshUsers } from "./subject.ts";
 import type { MakeStore } from "./subject.ts";
 
-async function bodies(store: Store, boxes: readonly string[], limit = 100): Promise<string[]> {
-  return (await store.readMailbox(boxes, limit)).map((mail) => mail.body);
+async function bodies(store: Store, mailboxes: readonly string[], limit = 100): Promise<string[]> {
+  return (await store.readMailbox(mailboxes, limit)).map((mail) => mail.body);
 }
 
 /** At the times 0, 1, 2 … */
-async function postAll(store: Store, mail: readonly (readonly [box: string, body: string])[]): Promise<void> {
-  for (const [at, [box, body]] of mail.entries()) await store.post({ box, body, at });
+async function postAll(store: Store, mail: readonly (readonly [mailbox: string, body: string])[]): Promise<void> {
+  for (const [at, [mailbox, body]] of mail.entries()) await store.post({ mailbox, body, at });
 }
 
 export function mailSuite(name: string, makeStore: MakeStore): void {
@@ -22,23 +22,23 @@ function readingSuite(name: string, makeStore: MakeStore): void {
   describe(`${name}: mail is read`, () => {
     test("in the order it was put there, whatever the clock said", async (t) => {
       const store = await fresh(t, makeStore);
-      await store.post({ box: "a", body: "first", at: 500 });
-      await store.post({ box: "a", body: "second", at: 100 });
-      await store.post({ box: "a", body: "first", at: 300 });
+      await store.post({ mailbox: "a", body: "first", at: 500 });
+      await store.post({ mailbox: "a", body: "second", at: 100 });
+      await store.post({ mailbox: "a", body: "first", at: 300 });
       const mail = await store.readMailbox(["a"], 10);
       assert.deepEqual(
-        mail.map(({ box, body }) => [box, body]),
+        mail.map(({ mailbox, body }) => [mailbox, body]),
         [
           ["a", "first"],
           ["a", "second"],
           ["a", "first"],
         ],
       );
-      assert.deepEqual(Object.keys(mail[0] ?? {}).sort(), ["body", "box", "id"]);
+      assert.deepEqual(Object.keys(mail[0] ?? {}).sort(), ["body", "id", "mailbox"]);
       assert.equal(new Set(mail.map(({ id }) => id)).size, 3);
     });
 
-    test("from the boxes asked for alone, in one order for all of them", async (t) => {
+    test("from the mailboxes asked for alone, in one order for all of them", async (t) => {
       const store = await fresh(t, makeStore);
       await postAll(store, [
         ["b", "1"],
@@ -68,14 +68,14 @@ function readingSuite(name: string, makeStore: MakeStore): void {
 
     test("by everybody", async (t) => {
       const [one, two = one, three = one] = await freshUsers(t, makeStore, 3);
-      await Promise.all([one.post({ box: "a", body: "1", at: 0 }), two.post({ box: "a", body: "2", at: 0 })]);
+      await Promise.all([one.post({ mailbox: "a", body: "1", at: 0 }), two.post({ mailbox: "a", body: "2", at: 0 })]);
       assert.deepEqual((await bodies(three, ["a"])).sort(), ["1", "2"]);
     });
 
     test("also a large one", async (t) => {
       const store = await fresh(t, makeStore);
       const body = "x".repeat(1_000_000);
-      await store.post({ box: "a", body, at: 0 });
+      await store.post({ mailbox: "a", body, at: 0 });
       assert.ok((await bodies(store, ["a"]))[0] === body, "the body is the one that was posted");
     });
   });
@@ -99,15 +99,15 @@ function deletingSuite(name: string, makeStore: MakeStore): void {
 
     test("and its id is never given to another", async (t) => {
       const store = await fresh(t, makeStore);
-      await store.post({ box: "a", body: "1", at: 0 });
+      await store.post({ mailbox: "a", body: "1", at: 0 });
       const ids = (await store.readMailbox(["a"], 1)).map((mail) => mail.id);
       await store.deleteFromMailbox(ids);
-      await store.post({ box: "a", body: "2", at: 0 });
+      await store.post({ mailbox: "a", body: "2", at: 0 });
       await store.deleteFromMailbox(ids);
       assert.deepEqual(await bodies(store, ["a"]), ["2"]);
     });
 
-    test("when nobody fetched it in time, of any box", async (t) => {
+    test("when nobody fetched it in time, of any mailbox", async (t) => {
       const store = await fresh(t, makeStore);
       await postAll(store, [
         ["a", "at 0"],

@@ -7,7 +7,7 @@ import type { MakeStore } from "./subject.ts";
 
 /** Asked by one who is no member, and so moves nobody on. */
 async function view(store: Store): Promise<ClusterView> {
-  return await store.beat("nobody");
+  return await store.heartbeat("nobody");
 }
 
 async function living(store: Store): Promise<string[]> {
@@ -27,31 +27,31 @@ export function membersSuite(name: string, makeStore: MakeStore): void {
 
 function joiningSuite(name: string, makeStore: MakeStore): void {
   describe(`${name}: members that live`, () => {
-    test("one that joins is there, with a beat of 0", async (t) => {
+    test("one that joins is there, with a heartbeat of 0", async (t) => {
       const store = await fresh(t, makeStore);
       assert.deepEqual(await view(store), { members: [], shards: [] });
       await joinAll(store, ["a"]);
-      assert.deepEqual((await view(store)).members, [{ id: "a", address: "tcp://a", about: "", beat: 0 }]);
+      assert.deepEqual((await view(store)).members, [{ id: "a", address: "tcp://a", about: "", heartbeat: 0 }]);
     });
 
-    test("a beat moves on the one member, and tells of all", async (t) => {
+    test("a heartbeat moves on the one member, and tells of all", async (t) => {
       const store = await fresh(t, makeStore);
       await joinAll(store, ["a", "b"]);
-      await store.beat("b");
-      assert.deepEqual((await store.beat("b")).members, [
-        { id: "a", address: "tcp://a", about: "", beat: 0 },
-        { id: "b", address: "tcp://b", about: "", beat: 2 },
+      await store.heartbeat("b");
+      assert.deepEqual((await store.heartbeat("b")).members, [
+        { id: "a", address: "tcp://a", about: "", heartbeat: 0 },
+        { id: "b", address: "tcp://b", about: "", heartbeat: 2 },
       ]);
     });
 
-    test("a beat carries what the member says about itself, and one without leaves that as it is", async (t) => {
+    test("a heartbeat carries what the member says about itself, and one without leaves that as it is", async (t) => {
       const store = await fresh(t, makeStore);
       await joinAll(store, ["a", "b"]);
       const about = JSON.stringify({ roles: ["server"], note: "ä'\\ ☃" });
-      await store.beat("a", about);
-      await store.beat("a");
+      await store.heartbeat("a", about);
+      await store.heartbeat("a");
       assert.deepEqual(
-        (await store.beat("b", "x".repeat(1000))).members.map((member) => member.about),
+        (await store.heartbeat("b", "x".repeat(1000))).members.map((member) => member.about),
         [about, "x".repeat(1000)],
       );
     });
@@ -59,17 +59,17 @@ function joiningSuite(name: string, makeStore: MakeStore): void {
     test("joining twice changes nothing", async (t) => {
       const store = await fresh(t, makeStore);
       await joinAll(store, ["a"]);
-      await store.beat("a");
+      await store.heartbeat("a");
       await store.join({ id: "a", address: "tcp://elsewhere" });
-      assert.deepEqual((await view(store)).members, [{ id: "a", address: "tcp://a", about: "", beat: 1 }]);
+      assert.deepEqual((await view(store)).members, [{ id: "a", address: "tcp://a", about: "", heartbeat: 1 }]);
     });
 
     test("beats of many at once are all counted", async (t) => {
       const users = await freshUsers(t, makeStore, 4);
       await joinAll(users[0], ["a", "b"]);
-      await Promise.all(users.flatMap((user) => ["a", "b", "a"].map((id) => user.beat(id))));
+      await Promise.all(users.flatMap((user) => ["a", "b", "a"].map((id) => user.heartbeat(id))));
       assert.deepEqual(
-        (await view(users[0])).members.map(({ beat }) => beat),
+        (await view(users[0])).members.map(({ heartbeat }) => heartbeat),
         [8, 4],
       );
     });
@@ -78,9 +78,9 @@ function joiningSuite(name: string, makeStore: MakeStore): void {
       const subject = await freshDurable(t, makeStore);
       if (!subject) return;
       await joinAll(subject.store, ["a"]);
-      await subject.store.beat("a");
+      await subject.store.heartbeat("a");
       assert.deepEqual((await view(await subject.reopen())).members, [
-        { id: "a", address: "tcp://a", about: "", beat: 1 },
+        { id: "a", address: "tcp://a", about: "", heartbeat: 1 },
       ]);
     });
   });
@@ -106,11 +106,11 @@ function viewSuite(name: string, makeStore: MakeStore): void {
       const owner = await Owner.claim(store, 3, "a");
       const released = async () => (await view(store)).shards.map((shard) => shard.released);
       assert.deepEqual(await released(), [false]);
-      await owner.commit({}, { clean: true });
+      await owner.commit({}, { released: true });
       assert.deepEqual(await released(), [true]);
       await owner.commit({});
       assert.deepEqual(await released(), [false]);
-      await owner.commit({}, { clean: true });
+      await owner.commit({}, { released: true });
       await store.claimShard(3, "b");
       assert.deepEqual(await released(), [false]);
     });
@@ -120,10 +120,10 @@ function viewSuite(name: string, makeStore: MakeStore): void {
       await joinAll(one, ["a"]);
       await joinAll(two, ["b"]);
       await two.claimShard(0, "b");
-      assert.deepEqual(await one.beat("a"), {
+      assert.deepEqual(await one.heartbeat("a"), {
         members: [
-          { id: "a", address: "tcp://a", about: "", beat: 1 },
-          { id: "b", address: "tcp://b", about: "", beat: 0 },
+          { id: "a", address: "tcp://a", about: "", heartbeat: 1 },
+          { id: "b", address: "tcp://b", about: "", heartbeat: 0 },
         ],
         shards: [{ shard: 0, epoch: 1, owner: "b", released: false }],
       });
@@ -132,10 +132,10 @@ function viewSuite(name: string, makeStore: MakeStore): void {
     test("a view once given does not move", async (t) => {
       const store = await fresh(t, makeStore);
       await joinAll(store, ["a"]);
-      const before = await store.beat("a");
-      await store.beat("a");
+      const before = await store.heartbeat("a");
+      await store.heartbeat("a");
       await joinAll(store, ["b"]);
-      assert.deepEqual(before.members, [{ id: "a", address: "tcp://a", about: "", beat: 1 }]);
+      assert.deepEqual(before.members, [{ id: "a", address: "tcp://a", about: "", heartbeat: 1 }]);
     });
   });
 }
@@ -155,14 +155,16 @@ function removalSuite(name: string, makeStore: MakeStore): void {
       const store = await fresh(t, makeStore);
       await joinAll(store, ["a", "b"]);
       await store.removeMember("a", 0);
-      assert.deepEqual((await store.beat("a")).members, [{ id: "b", address: "tcp://b", about: "", beat: 0 }]);
+      assert.deepEqual((await store.heartbeat("a")).members, [
+        { id: "b", address: "tcp://b", about: "", heartbeat: 0 },
+      ]);
       assert.deepEqual(await living(store), ["b"]);
     });
 
-    test("one whose beat has moved on stays", async (t) => {
+    test("one whose heartbeat has moved on stays", async (t) => {
       const store = await fresh(t, makeStore);
       await joinAll(store, ["a"]);
-      await store.beat("a");
+      await store.heartbeat("a");
       assert.equal(await store.removeMember("a", 0), false);
       assert.equal(await store.removeMember("a", 2), false);
       assert.deepEqual(await living(store), ["a"]);
@@ -177,28 +179,28 @@ function removalSuite(name: string, makeStore: MakeStore): void {
       assert.equal(removed.filter(Boolean).length, 1);
     });
 
-    test("a beat and a removal at once: one of them wins", async (t) => {
+    test("a heartbeat and a removal at once: one of them wins", async (t) => {
       const [one, two = one] = await freshUsers(t, makeStore, 2);
       for (const id of ["a", "b", "c", "d"]) {
         await joinAll(one, [id]);
-        const [seen, removed] = await Promise.all([one.beat(id), two.removeMember(id, 0)]);
+        const [seen, removed] = await Promise.all([one.heartbeat(id), two.removeMember(id, 0)]);
         const found = seen.members.some((member) => member.id === id);
         assert.equal(found, !removed);
         assert.equal((await living(one)).includes(id), !removed);
       }
     });
 
-    test("the mailbox goes with its member, and no other box", async (t) => {
+    test("the mailbox goes with its member, and no other mailbox", async (t) => {
       const store = await fresh(t, makeStore);
       await joinAll(store, ["a", "ab"]);
-      const boxes = [mailboxOf("a"), mailboxOf("ab"), "a", "everybody"];
-      for (const box of boxes) await store.post({ box, body: box, at: 0 });
+      const mailboxes = [mailboxOf("a"), mailboxOf("ab"), "a", "everybody"];
+      for (const mailbox of mailboxes) await store.post({ mailbox, body: mailbox, at: 0 });
       assert.equal(await store.removeMember("a", 7), false);
-      assert.equal((await store.readMailbox(boxes, 10)).length, 4);
+      assert.equal((await store.readMailbox(mailboxes, 10)).length, 4);
       await store.removeMember("a", 0);
       assert.deepEqual(
-        (await store.readMailbox(boxes, 10)).map((mail) => mail.body),
-        boxes.slice(1),
+        (await store.readMailbox(mailboxes, 10)).map((mail) => mail.body),
+        mailboxes.slice(1),
       );
     });
 

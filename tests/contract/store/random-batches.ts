@@ -37,9 +37,9 @@ const instance = fc.record<InstanceRow>({
   version: text,
   status: unfinished,
   generation: small,
-  wake: fc.option(time),
+  wakeAt: fc.option(time),
   active: fc.boolean(),
-  waiting: small,
+  waitingTasks: small,
   createdAt: time,
   updatedAt: time,
   quarantined: textOrNull,
@@ -85,7 +85,7 @@ export const domain = fc.record<DomainRow>({
   priority: fc.integer({ min: -2, max: 2 }),
 });
 
-const request = fc.record<RequestRow>({ shard, key: text, at: time, refusal: fc.option(text) });
+const request = fc.record<RequestRow>({ shard, idempotencyKey: text, at: time, refusal: fc.option(text) });
 
 /** At most one change per key and table, as the committer sends them. */
 function few<Row>(row: fc.Arbitrary<Row>, keyOf: (row: Row) => unknown): fc.Arbitrary<Row[]> {
@@ -113,7 +113,7 @@ export const changes = fc.record<Changes>({
   outbox: few(outbox, (row) => [row.source, row.target, row.number]),
   offsets: few(mark, (row) => [row.shard, row.source]),
   domains: few(domain, ({ name }) => name),
-  requests: few(request, (row) => [row.shard, row.key]),
+  requests: few(request, (row) => [row.shard, row.idempotencyKey]),
   requestsForgotten: few(fc.record({ shard, before: time }), (row) => row.shard),
 });
 

@@ -8,9 +8,9 @@ export type Step =
   | { readonly kind: "claim"; readonly shard: number; readonly owner: string }
   | { readonly kind: "commit"; readonly fences: readonly RandomFence[]; readonly changes: Changes }
   | { readonly kind: "join"; readonly id: string; readonly address: string }
-  | { readonly kind: "beat"; readonly id: string }
-  | { readonly kind: "remove"; readonly id: string; readonly ifBeat: number | null }
-  | { readonly kind: "post"; readonly box: string; readonly body: string; readonly at: number }
+  | { readonly kind: "heartbeat"; readonly id: string }
+  | { readonly kind: "remove"; readonly id: string; readonly ifHeartbeat: number | null }
+  | { readonly kind: "post"; readonly mailbox: string; readonly body: string; readonly at: number }
   | { readonly kind: "delete-mail"; readonly index: number }
   | { readonly kind: "delete-mail-before"; readonly at: number }
   | { readonly kind: "declare-domains"; readonly domains: readonly DomainRow[] }
@@ -31,18 +31,18 @@ export interface RandomLine {
 /** How many batches and epochs its owner is behind. */
 export interface RandomFence {
   readonly shard: number;
-  readonly clean: boolean;
+  readonly released: boolean;
   readonly batchLag: number;
   readonly epochLag: number;
 }
 
 export const memberIds = ["a", "b", "c"];
-export const boxes = [mailboxOf("a"), mailboxOf("b"), "everybody"];
+export const mailboxes = [mailboxOf("a"), mailboxOf("b"), "everybody"];
 
 const id = fc.constantFrom(...memberIds);
 
 function lagging(batchLag: fc.Arbitrary<number>, epochLag: fc.Arbitrary<number>): fc.Arbitrary<RandomFence> {
-  return fc.record({ shard, clean: fc.boolean(), batchLag, epochLag });
+  return fc.record({ shard, released: fc.boolean(), batchLag, epochLag });
 }
 
 const none = fc.constant(0);
@@ -64,9 +64,15 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 5, arbitrary: fc.record({ ...kind("claim"), shard, owner: id }) },
   { weight: 12, arbitrary: fc.record({ ...kind("commit"), fences, changes }) },
   { weight: 4, arbitrary: fc.record({ ...kind("join"), id, address: text }) },
-  { weight: 2, arbitrary: fc.record({ ...kind("beat"), id }) },
-  { weight: 1, arbitrary: fc.record({ ...kind("remove"), id, ifBeat: fc.option(fc.integer({ min: 0, max: 2 })) }) },
-  { weight: 3, arbitrary: fc.record({ ...kind("post"), box: fc.constantFrom(...boxes), body: text, at: time }) },
+  { weight: 2, arbitrary: fc.record({ ...kind("heartbeat"), id }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ ...kind("remove"), id, ifHeartbeat: fc.option(fc.integer({ min: 0, max: 2 })) }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({ ...kind("post"), mailbox: fc.constantFrom(...mailboxes), body: text, at: time }),
+  },
   { weight: 1, arbitrary: fc.record({ ...kind("delete-mail"), index: small }) },
   { weight: 1, arbitrary: fc.record({ ...kind("delete-mail-before"), at: time }) },
   {

@@ -19,9 +19,9 @@ export function instanceRow(row: Partial<InstanceRow> & { key: number }): Instan
     version: "v1",
     status: "Running",
     generation: 1,
-    wake: null,
+    wakeAt: null,
     active: false,
-    waiting: 0,
+    waitingTasks: 0,
     createdAt: 1_000 + row.key,
     updatedAt: 2_000 + row.key,
     quarantined: null,
@@ -68,7 +68,7 @@ export function outboxRow(row: Partial<OutboxRow> & { target: number; number: nu
   return { source: 0, body: `{"number":${row.number}}`, ...row };
 }
 
-export function requestRow(row: Partial<RequestRow> & { key: string }): RequestRow {
+export function requestRow(row: Partial<RequestRow> & { idempotencyKey: string }): RequestRow {
   return { shard: 0, at: 1_000, refusal: null, ...row };
 }
 

@@ -2,7 +2,7 @@ import { unreachable } from "../../../src/base/assert.ts";
 import { EngineError } from "../../../src/base/error.ts";
 import { Fenced } from "../../../src/stores/store.ts";
 import type { Fence, Store } from "../../../src/stores/store.ts";
-import { boxes } from "./random-steps.ts";
+import { mailboxes } from "./random-steps.ts";
 import type { RandomFence, Step } from "./random-steps.ts";
 
 /** Takes random steps on a store, and remembers of each shard what its last owner knows. */
@@ -24,10 +24,10 @@ export class StepTaker {
         return await this.#commit(step);
       case "join":
         return await store.join(step);
-      case "beat":
-        return await store.beat(step.id);
+      case "heartbeat":
+        return await store.heartbeat(step.id);
       case "remove":
-        return await store.removeMember(step.id, step.ifBeat ?? undefined);
+        return await store.removeMember(step.id, step.ifHeartbeat ?? undefined);
       case "post":
         return await store.post(step);
       case "delete-mail":
@@ -57,7 +57,7 @@ export class StepTaker {
 
   async #claim({ shard, owner }: Step & { kind: "claim" }): Promise<unknown> {
     const claim = await this.#store.claimShard(shard, owner);
-    if (claim) this.#claims.set(shard, { epoch: claim.epoch, batch: claim.batch });
+    if (claim) this.#claims.set(shard, { epoch: claim.epoch, batch: claim.lastBatch });
     return claim;
   }
 
@@ -72,18 +72,18 @@ export class StepTaker {
     return "landed";
   }
 
-  #fence({ shard, clean, batchLag, epochLag }: RandomFence): Fence {
+  #fence({ shard, released, batchLag, epochLag }: RandomFence): Fence {
     const { epoch, batch } = this.#claims.get(shard) ?? { epoch: 1, batch: 0 };
     const number = batch + 1 - batchLag;
-    return { shard, epoch: epoch - epochLag, number, lastKey: number, clean };
+    return { shard, epoch: epoch - epochLag, number, lastKey: number, released };
   }
 
   /** Ids are each store's own, so mail is chosen by its place. */
   async #deleteFromMailbox(index: number): Promise<unknown> {
-    const mail = (await this.#store.readMailbox(boxes, 10))[index];
+    const mail = (await this.#store.readMailbox(mailboxes, 10))[index];
     if (!mail) return "none";
     await this.#store.deleteFromMailbox([mail.id]);
-    return [mail.box, mail.body];
+    return [mail.mailbox, mail.body];
   }
 }
 

@@ -79,7 +79,7 @@ export class Owner {
   static async claim(store: Store, shard = 0, owner = "member-1"): Promise<Owner> {
     const claim = await store.claimShard(shard, owner);
     assert.ok(claim, `shard ${shard} is free for ${owner}`);
-    return new Owner(store, { shard, epoch: claim.epoch, batch: claim.batch });
+    return new Owner(store, { shard, epoch: claim.epoch, batch: claim.lastBatch });
   }
 
   /** One batch of all their shards. */
@@ -96,7 +96,7 @@ export class Owner {
   /** Of its next batch. */
   fence(rest: Partial<Fence> = {}): Fence {
     const { shard, epoch } = this;
-    return { shard, epoch, number: this.#number + 1, lastKey: 0, clean: false, ...rest };
+    return { shard, epoch, number: this.#number + 1, lastKey: 0, released: false, ...rest };
   }
 
   next(changes: Partial<Changes>, rest: Partial<Fence> = {}): Batch {

@@ -105,15 +105,15 @@ export function textSuite(name: string, makeStore: MakeStore): void {
         await store.join({ id: text, address: text });
         await store.claimShard(0, text);
         assert.equal(await store.claimShard(0, `${text}, another one`), undefined);
-        assert.deepEqual(await store.beat(text, text), {
-          members: [{ id: text, address: text, beat: 1, about: text }],
+        assert.deepEqual(await store.heartbeat(text, text), {
+          members: [{ id: text, address: text, heartbeat: 1, about: text }],
           shards: [{ shard: 0, epoch: 1, owner: text, released: false }],
         });
-        await store.post({ box: text, body: text, at: 0 });
-        await store.post({ box: mailboxOf(text), body: "", at: 0 });
+        await store.post({ mailbox: text, body: text, at: 0 });
+        await store.post({ mailbox: mailboxOf(text), body: "", at: 0 });
         const mail = await store.readMailbox([text], 10);
         assert.deepEqual(
-          mail.map(({ box, body }) => [box, body]),
+          mail.map(({ mailbox, body }) => [mailbox, body]),
           [[text, text]],
         );
         assert.equal(await store.removeMember(text, 1), true);
@@ -143,6 +143,6 @@ function rowsWith(text: string) {
     tasks: [taskRow({ instance: 1, task: 0, name: text, worker: text, error: text })],
     payloads: [{ instance: 1, ref: 1, body: text }],
     outbox: [outboxRow({ target: 1, number: 1, body: text })],
-    requests: [requestRow({ key: text })],
+    requests: [requestRow({ idempotencyKey: text })],
   };
 }

@@ -109,16 +109,16 @@ export class EvidenceBuilder {
     worker.workerRenewals.push({ member, sentAt: now, knownAt: now, withheld: new Map(Object.entries(withheld)) });
   }
 
-  claim(life: LifeRecord, parts: { owner?: string; epoch?: number; clean?: boolean } = {}): void {
-    const { owner = `owner ${life.number}`, epoch = this.lists.claims.length + 1, clean = true } = parts;
-    const claim = { epoch, batch: this.#batch, lastKey: 0, clean, previousOwner: "" };
+  claim(life: LifeRecord, parts: { owner?: string; epoch?: number; released?: boolean } = {}): void {
+    const { owner = `owner ${life.number}`, epoch = this.lists.claims.length + 1, released = true } = parts;
+    const claim = { epoch, lastBatch: this.#batch, lastKey: 0, released, previousOwner: "" };
     this.lists.claims.push({ ...this.moment(), life: life.number, shard: 0, owner, claim });
   }
 
   /** Commits under the newest epoch and with the next number, unless others are given. */
   commit(life: LifeRecord, changes: Partial<Changes>, parts: { epoch?: number; number?: number } = {}): void {
     const { epoch = this.lists.claims.length, number = ++this.#batch } = parts;
-    const fences = [{ shard: 0, epoch, number, lastKey: 0, clean: false }];
+    const fences = [{ shard: 0, epoch, number, lastKey: 0, released: false }];
     const batch = { fences, changes: { ...noChanges(), ...changes } };
     this.lists.commits.push({ ...this.moment(), life: life.number, batch });
   }

@@ -106,6 +106,6 @@ function wasFenced(evidence: Evidence, first: JobRun, again: Moment): boolean {
   const claims = evidence.claims.filter(({ shard }) => shard === shardOfKey(instance.key));
   return claims.some(({ claim, order }, place) => {
     const before = claims[place - 1];
-    return !claim.clean && before?.life === first.life && order > first.start.order && order < again.order;
+    return !claim.released && before?.life === first.life && order > first.start.order && order < again.order;
   });
 }

@@ -42,13 +42,13 @@ class Court {
       this.wrong.push(`shard ${shard} was claimed with epoch ${claim.epoch} after ${epochBefore}`);
     if (before !== undefined && !before.isReleased && before.owner !== owner && this.#living.has(before.owner))
       this.wrong.push(`shard ${shard} was claimed by ${owner} while ${before.owner} lives and has it`);
-    if (before !== undefined && claim.batch !== before.number)
-      this.wrong.push(`the claim of shard ${shard} says batch ${claim.batch}, the last was ${before.number}`);
-    this.#shards.set(shard, { epoch: claim.epoch, number: claim.batch, owner, life, isReleased: false });
+    if (before !== undefined && claim.lastBatch !== before.number)
+      this.wrong.push(`the claim of shard ${shard} says batch ${claim.lastBatch}, the last was ${before.number}`);
+    this.#shards.set(shard, { epoch: claim.epoch, number: claim.lastBatch, owner, life, isReleased: false });
   }
 
   commit({ life, batch }: CommitRecord): void {
-    for (const { shard, epoch, number, clean } of batch.fences) {
+    for (const { shard, epoch, number, released } of batch.fences) {
       const state = this.#shards.get(shard);
       const name = `batch ${number} of shard ${shard} under epoch ${epoch}, by life ${life},`;
       if (state === undefined || epoch !== state.epoch) {
@@ -60,7 +60,7 @@ class Court {
         this.wrong.push(`${name} was taken; the last was ${state.number}`);
       if (number === state.number + 1 && state.isReleased) this.wrong.push(`${name} came after the owner's last word`);
       state.number = Math.max(number, state.number);
-      if (clean) state.isReleased = true;
+      if (released) state.isReleased = true;
     }
   }
 }

@@ -54,7 +54,7 @@ test("a wake-up that the row does not know of", () => {
   const { builder } = goodRun();
   const [commit] = builder.lists.commits;
   const [row] = commit!.batch.changes.instances;
-  commit!.batch.changes.instances = [{ ...row!, wake: 1 }];
+  commit!.batch.changes.instances = [{ ...row!, wakeAt: 1 }];
   expectViolations(checkHistories, builder, /the row of a has wake 1, and its history makes it null/);
 });
 

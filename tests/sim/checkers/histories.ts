@@ -112,7 +112,7 @@ class Replay {
     this.#compare(`the row of ${row.id}`, {
       status: [row.status, state.status],
       generation: [row.generation, state.generation],
-      wake: [row.wake, machine.nextWake() ?? null],
+      wake: [row.wakeAt, machine.nextWake() ?? null],
       active: [
         row.active,
         state.inFlight > 0 || isReacting(machine) || (row.active && this.#mayWait(row.key, machine)),

@@ -5,13 +5,13 @@ import { goodRun } from "./evidence-builder.ts";
 
 test("a message and mail that nobody reads, and rows of nobody", () => {
   const { builder } = goodRun();
-  builder.leftovers.push({ source: 0, target: 1, number: 7, body: "{}" }, { id: 1, box: "shard:3", body: "hello" });
+  builder.leftovers.push({ source: 0, target: 1, number: 7, body: "{}" }, { id: 1, mailbox: "shard:3", body: "hello" });
   builder.orphanedKeys.push(99);
   expectViolations(
     checkLeftovers,
     builder,
     /message 7 from shard 0 to 1 was not read/,
-    /mail in the box shard:3 was not fetched: hello/,
+    /mail in the mailbox shard:3 was not fetched: hello/,
     /rows of instance 99, which is not there/,
   );
 });

@@ -3,8 +3,8 @@ import type { Checker } from "./checker.ts";
 /** I9: at the end no message or row is left that no member will read. */
 export const checkLeftovers: Checker = ({ finalState }) => [
   ...finalState.leftovers.map((left) =>
-    "box" in left
-      ? `mail in the box ${left.box} was not fetched: ${left.body.slice(0, 250)}`
+    "mailbox" in left
+      ? `mail in the mailbox ${left.mailbox} was not fetched: ${left.body.slice(0, 250)}`
       : `message ${left.number} from shard ${left.source} to ${left.target} was not read`,
   ),
   ...finalState.busyWorkers.map(

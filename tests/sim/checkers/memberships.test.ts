@@ -7,7 +7,7 @@ import { EvidenceBuilder } from "./evidence-builder.ts";
 
 const { beatMs, suspectMs, lostMs } = defaultTimings;
 
-function beat(builder: EvidenceBuilder, life: LifeRecord, member: string): void {
+function heartbeat(builder: EvidenceBuilder, life: LifeRecord, member: string): void {
   life.renewals.push({ member, sentAt: builder.now, knownAt: builder.now });
 }
 
@@ -15,8 +15,8 @@ function beat(builder: EvidenceBuilder, life: LifeRecord, member: string): void 
 function pair(): { builder: EvidenceBuilder; remover: LifeRecord } {
   const builder = new EvidenceBuilder();
   const remover = builder.life("m1");
-  beat(builder, remover, "m1");
-  beat(builder, builder.life("m2"), "m2");
+  heartbeat(builder, remover, "m1");
+  heartbeat(builder, builder.life("m2"), "m2");
   return { builder, remover };
 }
 
@@ -27,7 +27,7 @@ function remove(builder: EvidenceBuilder, remover: LifeRecord): void {
 test("a member that was watched being silent is removed", () => {
   const { builder, remover } = pair();
   for (const end = builder.now + suspectMs + lostMs; builder.now < end; builder.now += beatMs)
-    beat(builder, remover, "m1");
+    heartbeat(builder, remover, "m1");
   remove(builder, remover);
   expectViolations(checkMemberships, builder);
 });
@@ -35,7 +35,7 @@ test("a member that was watched being silent is removed", () => {
 test("a member that is removed by one that did not see the store itself", () => {
   const { builder, remover } = pair();
   builder.now += suspectMs + lostMs;
-  beat(builder, remover, "m1");
+  heartbeat(builder, remover, "m1");
   remove(builder, remover);
   expectViolations(checkMemberships, builder, /m2 was removed by life 1, which had watched it for \d+ of \d+ ms/);
 });

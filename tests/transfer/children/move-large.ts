@@ -31,7 +31,7 @@ async function fill(store: Store): Promise<void> {
   await owner.commit({ instances: [instanceRow({ key: lastKey })] }, { lastKey });
   for (let first = 0; first < turns; first += 1000) {
     const history = Array.from({ length: 1000 }, (_, place) => historyRow({ instance: lastKey, turn: first + place }));
-    await owner.commit({ history }, { lastKey, clean: true });
+    await owner.commit({ history }, { lastKey, released: true });
   }
 }
 

@@ -175,16 +175,16 @@ CREATE TABLE IF NOT EXISTS heddle_job (
   PRIMARY KEY (id)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC CHARACTER SET = utf8mb4 COLLATE = {collation};
 
--- Messages in the mailbox `name`. An id is never assigned again, not even after a restart, so that a repeated delete is
+-- Messages in mailboxes. An id is never assigned again, not even after a restart, so that a repeated delete is
 -- safe.
 CREATE TABLE IF NOT EXISTS heddle_mailbox (
   id BIGINT NOT NULL AUTO_INCREMENT,
-  name VARCHAR(720) NOT NULL,
+  mailbox VARCHAR(720) NOT NULL,
   body LONGTEXT NOT NULL,
   at BIGINT NOT NULL,
   PRIMARY KEY (id),
   -- Messages of one mailbox in the order they were posted.
-  INDEX by_name (name, id)
+  INDEX by_mailbox (mailbox, id)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC CHARACTER SET = utf8mb4 COLLATE = {collation};
 
 -- Requests that were handled, for deduplication by idempotency key. `refusal` is the error as JSON; NULL for success.

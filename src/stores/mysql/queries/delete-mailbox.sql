@@ -1,2 +1,2 @@
 -- Deletes nothing unless the statement before it removed the member.
-DELETE FROM heddle_mailbox WHERE name = ?1 AND @heddle_removed = 1
+DELETE FROM heddle_mailbox WHERE mailbox = ?1 AND @heddle_removed = 1

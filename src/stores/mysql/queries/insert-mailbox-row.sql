@@ -1,2 +1,2 @@
-INSERT INTO heddle_mailbox (name, body, at)
+INSERT INTO heddle_mailbox (mailbox, body, at)
 VALUES ?1

@@ -1,3 +1,3 @@
-SELECT id, address, about, heartbeat AS beat
+SELECT id, address, about, heartbeat
 FROM heddle_member
 ORDER BY id

@@ -1,1 +1,1 @@
-SELECT shard, idempotency_key AS `key`, at, refusal FROM heddle_request WHERE shard = ?1 AND idempotency_key = ?2
+SELECT shard, idempotency_key AS idempotencyKey, at, refusal FROM heddle_request WHERE shard = ?1 AND idempotency_key = ?2

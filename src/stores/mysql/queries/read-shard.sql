@@ -1,3 +1,3 @@
-SELECT epoch, owner, last_batch AS batch, last_key AS lastKey, released AS clean
+SELECT epoch, owner, last_batch AS lastBatch, last_key AS lastKey, released
 FROM heddle_shard
 WHERE shard = ?1

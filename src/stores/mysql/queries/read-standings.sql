@@ -1,3 +1,3 @@
-SELECT shard, epoch, last_batch AS batch
+SELECT shard, epoch, last_batch AS lastBatch
 FROM heddle_shard
 WHERE shard IN (?1)

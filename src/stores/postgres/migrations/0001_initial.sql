@@ -171,16 +171,16 @@ CREATE TABLE member (
   about text COLLATE "C" NOT NULL DEFAULT ''
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);
 
--- Messages in the mailbox `name`. A sequence assigns no id twice, so that a repeated delete is safe.
+-- Messages in mailboxes. A sequence assigns no id twice, so that a repeated delete is safe.
 CREATE TABLE mailbox (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   at bigint NOT NULL,
-  name text COLLATE "C" NOT NULL,
+  mailbox text COLLATE "C" NOT NULL,
   body text COLLATE "C" NOT NULL
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
 
 -- Messages of one mailbox in the order they were posted.
-CREATE INDEX mailbox_by_name ON mailbox (name, id);
+CREATE INDEX mailbox_by_mailbox ON mailbox (mailbox, id);
 
 -- Requests that were handled, for deduplication by idempotency key. `refusal` is the error as JSON; NULL for success.
 CREATE TABLE request (

@@ -2,6 +2,6 @@
 WITH gone AS (
   DELETE FROM member WHERE id = $1 AND ($2::bigint IS NULL OR heartbeat = $2) RETURNING 1
 ), emptied AS (
-  DELETE FROM mailbox WHERE name = $3 AND EXISTS (SELECT 1 FROM gone)
+  DELETE FROM mailbox WHERE mailbox = $3 AND EXISTS (SELECT 1 FROM gone)
 )
 SELECT 1 FROM gone

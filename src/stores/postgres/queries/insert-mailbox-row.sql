@@ -1,2 +1,2 @@
-INSERT INTO mailbox (name, body, at)
+INSERT INTO mailbox (mailbox, body, at)
 SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[])

@@ -1,3 +1,3 @@
-SELECT shard, epoch, last_batch AS batch
+SELECT shard, epoch, last_batch AS "lastBatch"
 FROM shard
 WHERE shard = ANY ($1::bigint[])

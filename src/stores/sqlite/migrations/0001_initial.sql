@@ -153,16 +153,16 @@ CREATE TABLE member (
   about TEXT NOT NULL DEFAULT ''
 ) STRICT, WITHOUT ROWID;
 
--- Messages in the mailbox `name`. An id is never assigned again, so that a repeated delete is safe.
+-- Messages in mailboxes. An id is never assigned again, so that a repeated delete is safe.
 CREATE TABLE mailbox (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
-  name TEXT NOT NULL,
+  mailbox TEXT NOT NULL,
   body TEXT NOT NULL,
   at INTEGER NOT NULL
 ) STRICT;
 
 -- Messages of one mailbox in the order they were posted: the index ends with the row's id.
-CREATE INDEX mailbox_by_name ON mailbox (name);
+CREATE INDEX mailbox_by_mailbox ON mailbox (mailbox);
 
 -- Requests that were handled, for deduplication by idempotency key. `refusal` is the error as JSON; NULL for success.
 CREATE TABLE request (

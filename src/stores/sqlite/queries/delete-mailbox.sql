@@ -1,1 +1,1 @@
-DELETE FROM mailbox WHERE name = ?
+DELETE FROM mailbox WHERE mailbox = ?

@@ -1,2 +1,2 @@
-INSERT INTO mailbox (name, body, at)
+INSERT INTO mailbox (mailbox, body, at)
 VALUES (?, ?, ?)

@@ -1,4 +1,4 @@
-SELECT key, id, workflow, version, status, generation, wake_at AS wake, active, waiting_tasks AS waiting,
+SELECT key, id, workflow, version, status, generation, wake_at AS wakeAt, active, waiting_tasks AS waitingTasks,
   created_at AS createdAt, updated_at AS updatedAt, quarantined
 FROM instance
 WHERE key > ? AND key <= ?

@@ -1,5 +1,5 @@
-SELECT id, name AS box, body
+SELECT id, mailbox, body
 FROM mailbox
-WHERE name IN (SELECT value FROM json_each(?))
+WHERE mailbox IN (SELECT value FROM json_each(?))
 ORDER BY id
 LIMIT ?

@@ -1,1 +1,1 @@
-SELECT shard, idempotency_key AS key, at, refusal FROM request WHERE shard = ? AND idempotency_key = ?
+SELECT shard, idempotency_key AS idempotencyKey, at, refusal FROM request WHERE shard = ? AND idempotency_key = ?
