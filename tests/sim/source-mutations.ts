@@ -54,7 +54,7 @@ export const sourceMutations: readonly Mutation[] = [
     about: "The row of an instance with tasks in flight has no wake-up.",
     source: {
       file: "src/runtime/turn-rows.ts",
-      find: "wake: machine.nextWake() ?? null,",
+      find: "wakeAt: machine.nextWake() ?? null,",
       replace: "wake: (machine.state.inFlight > 0 ? undefined : machine.nextWake()) ?? null,",
     },
   },
