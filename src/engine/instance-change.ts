@@ -1,4 +1,5 @@
 import type { Machine } from "../kernel/machine.ts";
+import { taskEffects } from "../kernel/event-tasks.ts";
 import type { Event, Trigger } from "../kernel/event.ts";
 import type { InstanceStatus } from "../kernel/status.ts";
 import type { CommittedTurn } from "../runtime/message.ts";
@@ -66,19 +67,17 @@ export function changeOf({
 
 function touchedTasks(machine: Machine, events: readonly Event[]): number[] {
   const touched = new Set<number>();
-  let hasNewTasks = false;
   let added = 0;
   for (const event of events) {
-    if (event.type === "InstanceEnded" || event.type === "InstanceReopened" || event.type === "InstanceStarted") {
-      return taskNumbers(machine);
-    }
-    if ("task" in event) touched.add(event.task);
-    if ("tasks" in event) for (const task of event.tasks) touched.add(task);
+    const effect = taskEffects[event.type];
     // A task that code schedules changes no other task, and there may be a hundred thousand of them.
     if (event.type === "TaskAdded" && event.parent === undefined) added++;
-    else if ("subTasks" in event || event.type === "TaskAdded") hasNewTasks = true;
+    else if (effect === "all" || "subTasks" in event) return taskNumbers(machine);
+    else if (effect === "none") continue;
+    else if ("tasks" in event) for (const task of event.tasks) touched.add(task);
+    else if ("task" in event) touched.add(event.task);
   }
   const { size } = machine.state;
   for (let task = size - added; task < size; task++) touched.add(task);
-  return hasNewTasks ? taskNumbers(machine) : [...touched];
+  return [...touched];
 }

@@ -1,5 +1,5 @@
 import type { Arrival, RaisedEvent } from "../code/arrival.ts";
-import type { Event, InstanceContinued } from "../kernel/event.ts";
+import type { DagEvent, Event, InstanceContinued } from "../kernel/event.ts";
 import type { Payload, PayloadRef } from "../kernel/payload.ts";
 
 /** Reads values that travel by reference. */
@@ -45,9 +45,44 @@ export function arrivalOf(
     case "InstanceResumed":
       return { type: "resumed" };
     default:
-      return undefined;
+      return unseen(event);
   }
 }
+
+/** Only these events are not seen by the code: any other fails to compile above. */
+function unseen(_event: UnseenEvent): undefined {
+  return undefined;
+}
+
+type UnseenEvent =
+  | DagEvent
+  | Of<
+      | "InstanceCreated"
+      | "InstanceEnded"
+      | "InstanceTimedOut"
+      | "PauseRequested"
+      | "ParentChanged"
+      | "TaskAdded"
+      | "TasksScheduled"
+      | "TaskStarted"
+      | "TaskInterrupted"
+      | "TasksWithdrawn"
+      | "TasksCanceled"
+      | "RetriesDue"
+      | "ChildStarted"
+      | "ChildDetached"
+      | "DetachedChildEnded"
+      | "TimerSet"
+      | "TimerCanceled"
+      | "EventSent"
+      | "CancelSent"
+      | "CancelHeeded"
+      | "UpdateAnswered"
+      | "CustomStatusSet"
+      | "PatchMarked"
+      | "ReactionStarted"
+      | "ReactionEnded"
+    >;
 
 type Text = string | undefined;
 

@@ -1,4 +1,5 @@
 import type { Machine } from "../kernel/machine.ts";
+import { taskEffects } from "../kernel/event-tasks.ts";
 import { nodeTypes } from "../kernel/task-definition.ts";
 import { isFailed, statusOf } from "../kernel/task-state.ts";
 import type { Event } from "../kernel/event.ts";
@@ -15,8 +16,9 @@ export function taskRows(machine: Machine, events: readonly Event[]): TaskRow[] 
     else if (only !== task) (several ??= new Set([only])).add(task);
   };
   for (const event of events) {
-    if (event.type === "TasksStopped") event.tasks.forEach(touch);
-    else if ("attempt" in event || event.type === "DecisionMade") touch(event.task);
+    if (taskEffects[event.type] !== "attempt") continue;
+    if ("tasks" in event) event.tasks.forEach(touch);
+    else if ("task" in event) touch(event.task);
   }
   if (several !== undefined) return Array.from(several, (task) => taskRow(machine, task));
   return only === undefined ? [] : [taskRow(machine, only)];
