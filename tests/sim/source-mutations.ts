@@ -55,7 +55,7 @@ export const sourceMutations: readonly Mutation[] = [
     source: {
       file: "src/runtime/turn-rows.ts",
       find: "wakeAt: machine.nextWake() ?? null,",
-      replace: "wake: (machine.state.inFlight > 0 ? undefined : machine.nextWake()) ?? null,",
+      replace: "wakeAt: (machine.state.inFlight > 0 ? undefined : machine.nextWake()) ?? null,",
     },
   },
   {
@@ -110,9 +110,9 @@ export const sourceMutations: readonly Mutation[] = [
     about: "Wake-ups wait for their whole delay again when a shard is opened.",
     source: {
       file: "src/runtime/shard-opening.ts",
-      find: "wakes.set(table.get(row.id) as InstanceEntry, row.wake ?? undefined);",
+      find: "wakes.set(table.get(row.id) as InstanceEntry, row.wakeAt ?? undefined);",
       replace:
-        "{\n      const entry = table.get(row.id) as InstanceEntry;\n      wakes.set(entry, row.wake === null ? undefined : this.#parts.clock.now() + Math.max(0, row.wake - entry.lastTurnAt));\n    }",
+        "{\n      const entry = table.get(row.id) as InstanceEntry;\n      wakes.set(entry, row.wakeAt === null ? undefined : this.#parts.clock.now() + Math.max(0, row.wakeAt - entry.lastTurnAt));\n    }",
     },
   },
   {
