@@ -1,4 +1,5 @@
 import type { Store } from "../stores/store.ts";
+import { overrideStore } from "../stores/wrap-store.ts";
 
 async function leaveOpen(): Promise<void> {}
 
@@ -18,7 +19,7 @@ export class HeldStore {
       await store.open();
       this.#isOpen = true;
     };
-    this.storage = Object.create(store, { open: { value: open }, close: { value: leaveOpen } }) as Store;
+    this.storage = overrideStore(store, { open, close: leaveOpen });
   }
 
   async closeStore(): Promise<void> {

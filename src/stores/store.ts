@@ -30,7 +30,7 @@ export interface Store {
    * Checks every few seconds that the open file is still at its path. `STORE_GONE` if it was deleted or replaced. Stores
    * without a file leave the method out.
    */
-  verify?(): Promise<void>;
+  readonly verify?: (() => Promise<void>) | undefined;
 
   /** Fixes the number of shards for ever at the first call; later calls return that number. */
   settleShardCount(count: number): Promise<number>;

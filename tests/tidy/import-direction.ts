@@ -75,6 +75,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
 /** All that other folders see of the stores; only doors name a concrete one. */
 const storeInterface = [
   "src/stores/store.ts",
+  "src/stores/wrap-store.ts",
   "src/stores/instance-key.ts",
   "src/stores/mailbox.ts",
   "src/stores/importer.ts",

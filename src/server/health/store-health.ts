@@ -1,6 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import { messageOf } from "../../base/error.ts";
 import type { Store } from "../../stores/store.ts";
+import { overrideStore } from "../../stores/wrap-store.ts";
 
 /** Time after which an unanswered heartbeat counts as an outage; stores themselves retry much longer. */
 const patienceMs = 2000;
@@ -31,7 +32,7 @@ export class StoreHealth {
         this.#askedAt = undefined;
       }
     };
-    this.storage = Object.create(store, { heartbeat: { value: heartbeat } }) as Store;
+    this.storage = overrideStore(store, { heartbeat });
   }
 
   /** The reason why the store counts as unavailable, as a sentence; undefined while it answers. */

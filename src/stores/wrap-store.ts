@@ -1,0 +1,65 @@
+// oxlint-disable typescript/unbound-method -- `WrapMethod` takes each method with `this: Store`, so it cannot be called unbound.
+import type { Store } from "./store.ts";
+
+/** Every member of a store, optional ones included: a member that `wrapStore` leaves out does not compile. */
+type StoreMembers = { readonly [Name in keyof Required<Store>]: Store[Name] };
+
+type WrapMethod = <Parameters extends unknown[], Answer>(
+  name: keyof Store,
+  method: (this: Store, ...parameters: Parameters) => Answer,
+) => (...parameters: Parameters) => Answer;
+
+/** Returns a store with the members of the given one, each method wrapped. */
+export function wrapStore(store: Store, wrap: WrapMethod): Store {
+  return {
+    clusters: store.clusters,
+    lanes: store.lanes,
+    open: wrap("open", store.open),
+    close: wrap("close", store.close),
+    verify: store.verify && wrap("verify", store.verify),
+    settleShardCount: wrap("settleShardCount", store.settleShardCount),
+    join: wrap("join", store.join),
+    heartbeat: wrap("heartbeat", store.heartbeat),
+    removeMember: wrap("removeMember", store.removeMember),
+    claimShard: wrap("claimShard", store.claimShard),
+    commit: wrap("commit", store.commit),
+    loadInstances: wrap("loadInstances", store.loadInstances),
+    loadHistory: wrap("loadHistory", store.loadHistory),
+    readHistory: wrap("readHistory", store.readHistory),
+    readTasks: wrap("readTasks", store.readTasks),
+    readPayloads: wrap("readPayloads", store.readPayloads),
+    findFinished: wrap("findFinished", store.findFinished),
+    listInstances: wrap("listInstances", store.listInstances),
+    finishedBefore: wrap("finishedBefore", store.finishedBefore),
+    loadOutbox: wrap("loadOutbox", store.loadOutbox),
+    loadOffsets: wrap("loadOffsets", store.loadOffsets),
+    loadSent: wrap("loadSent", store.loadSent),
+    findRequest: wrap("findRequest", store.findRequest),
+    post: wrap("post", store.post),
+    readMailbox: wrap("readMailbox", store.readMailbox),
+    deleteFromMailbox: wrap("deleteFromMailbox", store.deleteFromMailbox),
+    deleteMailboxRowsBefore: wrap("deleteMailboxRowsBefore", store.deleteMailboxRowsBefore),
+    loadDomains: wrap("loadDomains", store.loadDomains),
+    declareDomains: wrap("declareDomains", store.declareDomains),
+    saveDefinitions: wrap("saveDefinitions", store.saveDefinitions),
+    loadDefinition: wrap("loadDefinition", store.loadDefinition),
+    latestDefinition: wrap("latestDefinition", store.latestDefinition),
+    listDefinitions: wrap("listDefinitions", store.listDefinitions),
+    loadJobs: wrap("loadJobs", store.loadJobs),
+    saveJobs: wrap("saveJobs", store.saveJobs),
+    deleteJobs: wrap("deleteJobs", store.deleteJobs),
+    findDocument: wrap("findDocument", store.findDocument),
+    listDocuments: wrap("listDocuments", store.listDocuments),
+    saveDocument: wrap("saveDocument", store.saveDocument),
+    deleteDocument: wrap("deleteDocument", store.deleteDocument),
+    appendLines: wrap("appendLines", store.appendLines),
+    readLines: wrap("readLines", store.readLines),
+    deleteLines: wrap("deleteLines", store.deleteLines),
+    deleteTopic: wrap("deleteTopic", store.deleteTopic),
+  } satisfies StoreMembers;
+}
+
+/** Returns a store whose methods are those of the given one, except the given ones. Adds no stack frame to the others. */
+export function overrideStore(store: Store, methods: Partial<Store>): Store {
+  return { ...wrapStore(store, (_name, method) => method.bind(store)), ...methods };
+}
