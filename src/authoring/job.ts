@@ -97,7 +97,7 @@ export function defineJob<Input, Params, Output>(
 ): Job<Params, Output, Input>;
 export function defineJob<Params, Output>(
   name: string,
-  // `input?: undefined` keeps the compiler from choosing this overload first and losing the types of the schema.
+  // `input?: never` keeps the compiler from choosing this overload first and losing the types of the schema.
   options: JobOptions & { readonly input?: never },
   fn: JobFunction<Params, Output>,
 ): Job<Params, Output>;

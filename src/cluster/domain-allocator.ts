@@ -3,10 +3,10 @@ import type { Clock } from "../base/clock.ts";
 import { EngineError } from "../base/error.ts";
 import type { SlotGrant, SlotReport } from "./slot-report.ts";
 
-/** A wish for slots that was not repeated for this long keeps nothing from others. */
+/** Time after which a demand for slots that was not repeated no longer reserves slots. */
 const wishMs = 20_000;
 
-/** Length of a turn: members with one slot more than others, or one instead of none, keep it this long. */
+/** Length of a turn: time for which a member keeps one of the remaining slots that cannot be divided equally. */
 const turnMs = 10_000;
 
 export interface DomainAllocatorOptions {
@@ -16,15 +16,15 @@ export interface DomainAllocatorOptions {
   readonly epoch: number;
   readonly clock: Clock;
   /**
-   * The members in a view that was asked for after the shard was claimed (I4), later in newer ones; undefined as long
-   * as there is none.
+   * Returns the members in the newest view; undefined until a view has arrived that was requested after the shard was
+   * claimed (I4).
    */
   readonly living: () => ReadonlySet<string> | undefined;
-  /** Remote workers run on for at most this long without their member. 0 where no member has such workers. */
+  /** Maximum time for which remote workers keep running without their member; 0 if no member has remote workers. */
   readonly workerLostMs: number;
   /**
-   * Quotas are not raised for this long after the first view: of members that died before it nothing is known, and
-   * their workers may run on (I5). By default `workerLostMs`; less if it is certain that nobody died so lately.
+   * Time after the first view in which quotas are not raised: nothing is known of members that died before that view,
+   * and their workers may keep running (I5). Default `workerLostMs`; less if no member can have died that recently.
    */
   readonly quietMs?: number;
 }
@@ -32,7 +32,7 @@ export interface DomainAllocatorOptions {
 export interface AllocatorStatus {
   readonly epoch: number;
   readonly size: number;
-  /** Slots members have, or may have. More than the size only after that was lowered. */
+  /** Slots that members have, or may have. Larger than the size only after the size was lowered. */
   readonly used: number;
   /** Slots that remote workers of dead members may still use; part of `used`. */
   readonly kept: number;
@@ -55,28 +55,32 @@ export interface MemberSlots {
 }
 
 /**
- * Hands out the slots of one domain to the members of the cluster. It lives in memory, on the owner of the domain's
- * shard; it never speaks first, and all it knows was reported to it. There is one for each epoch of the shard, and it is
- * not made a second time in the same one; whoever asks it has a valid lease.
+ * Grants the slots of one domain to the members of the cluster. The allocator is an object in memory, on the owner of the
+ * domain's shard. It only answers reports, and knows only what members reported. Each epoch of the shard has one
+ * allocator, which is created once; a member that reports to it has a valid lease.
  *
- * Messages may be lost, doubled, late and out of order, allocators of earlier epochs may still answer, and members come
- * and go. Why there never run more attempts than the domain has slots, nevertheless (Q1 to Q4 are in domain-quotas.ts):
+ * Messages may be lost, duplicated, delayed and reordered, allocators of earlier epochs may still answer, and members
+ * join and leave. The invariants that keep the number of running attempts within the size of the domain nevertheless
+ * (Q1 to Q4 are in domain-quotas.ts):
  *
- * - I1. A member never has more, as its quota or running, than is counted as used by it: the largest of the quota it
- *   reported, what it reported as running, and what it was answered. All three are of its newest report. It has taken
- *   all answers that it will take to earlier ones (Q1), and what it took is in the report (Q2). So lowering a quota
- *   frees nothing before a newer report says that it was lowered, and a lost answer does no harm. A repetition of the
- *   newest report is never answered with more than the first time, an older one with what nobody takes.
- * - I2. Nobody is given more than what the others leave of the size. So no answer brings all that is used above the size.
- * - I3. Only one allocator raises at a time. This one counts only members whose report names its epoch, and they take no
- *   grant of an earlier one any more (Q3); and it raises nobody before it has counted all (I4).
- * - I4. It is sealed until every member of the first view has been counted, or is dead. Members that are not in that view
- *   have joined after the shard was claimed. They have nothing of earlier allocators, and take nothing from them (Q3).
- * - I5. A dead member has nothing, because its lease was over before it left the living. Only its remote workers may run
- *   on: what such a member used is kept for `workerLostMs`, and if it died before it was counted, nobody is raised for
- *   that long. Attempts that come to another member with their worker are counted there before that (Q4).
- * - I6. When the size is lowered below what is used, no answer is larger than what the others leave of the new size.
- *   Whoever has taken such an answer starts nothing until everything fits.
+ * - I1. Neither the quota of a member nor the number of its running attempts exceeds the slots that are counted as used
+ *   by the member: the largest of the quota in its newest report, the running attempts in that report, and the quota
+ *   granted in answer to it. The member has applied every grant to earlier reports that it will ever apply (Q1), and the
+ *   newest report contains the result (Q2). So lowering a quota frees no slot before a newer report confirms it, and a
+ *   lost grant does no harm. A repetition of the newest report is never granted more than the report itself; an older
+ *   report gets a grant that no member applies.
+ * - I2. No member is granted more than the slots that all others leave of the size. So no grant raises the sum of used
+ *   slots above the size.
+ * - I3. Only one allocator raises quotas at a time. An allocator counts only members whose report names its epoch; these
+ *   apply no grant of an earlier epoch any more (Q3). It raises no quota before it has counted all members (I4).
+ * - I4. An allocator is sealed until every member of the first view is counted or dead. Members that are not in that view
+ *   joined after the shard was claimed: they have no grant of earlier allocators, and apply none (Q3).
+ * - I5. A dead member uses no slot, because its lease expired before it was removed from the view. Only its remote
+ *   workers may keep running: the slots that the member used are kept for `workerLostMs`, and if the member died before
+ *   it was counted, no quota is raised for that long. Attempts that move to another member with their worker are counted
+ *   there before that time is over (Q4).
+ * - I6. When the size is lowered below the used slots, no grant is larger than what the others leave of the new size. A
+ *   member that has applied such a grant starts nothing until the used slots fit into the size.
  */
 export class DomainAllocator {
   readonly #options: DomainAllocatorOptions;
@@ -95,8 +99,8 @@ export class DomainAllocator {
   }
 
   /**
-   * `SHARD_MOVED`: to be asked again, here or elsewhere. There is a newer allocator, or this one does not know the
-   * member (yet, or any more).
+   * Counts the report of a member and returns its grant. `SHARD_MOVED` if there is a newer allocator, or if the member is
+   * not in the view, yet or any more: the member reports again, here or to the shard's next owner.
    */
   report(report: SlotReport): SlotGrant {
     const { domain, epoch } = this.#options;
@@ -106,7 +110,7 @@ export class DomainAllocator {
       throw moved(`member "${report.member}" asks for slots of domain "${domain}" and is not among the living here`);
     }
     const { sequence } = report;
-    // The member does not know of this allocator yet, and may still take the grant of an earlier one (I3).
+    // The member does not know of this allocator yet, and may still apply the grant of an earlier one (I3).
     if (report.epoch < epoch) return { epoch, sequence, quota: report.quota };
     const known = this.#seats.get(report.member);
     if (known !== undefined && sequence <= known.report.sequence) {
@@ -125,8 +129,8 @@ export class DomainAllocator {
   }
 
   /**
-   * Takes note of who has died, and gives those who live, as far as it is known. Called with every new view, it lets what
-   * is kept for the dead come back in time; otherwise that time begins with the next report.
+   * Removes members that have died since the last view, and returns the living ones; undefined before the first view.
+   * Called with every new view: the time for which slots of dead members are kept begins with this call.
    */
   follow(): ReadonlySet<string> | undefined {
     const { clock, workerLostMs, quietMs = workerLostMs } = this.#options;
@@ -171,7 +175,7 @@ export class DomainAllocator {
     return this.#unheard?.size !== 0 || this.#options.clock.monotonic() < this.#quietUntil;
   }
 
-  /** The member's newest report: whatever was counted for it before is over (I1). */
+  /** Counts the member's newest report, which replaces what was counted for the member before (I1). */
   #count(report: SlotReport, known: Seat | undefined): Seat {
     const seat = {
       report,
@@ -186,7 +190,7 @@ export class DomainAllocator {
     return seat;
   }
 
-  /** The answer to a report that has just been counted. */
+  /** Returns the quota that answers a report that has just been counted. */
   #allot(seat: Seat): number {
     const { quota } = seat.report;
     const room = this.#roomFor(seat);
@@ -194,7 +198,7 @@ export class DomainAllocator {
     const slots = Math.max(0, this.#size - this.#keptSlots());
     const shares = shareOut(slots, [...this.#seats.values()], seat.heardAt);
     const share = shares.of(seat);
-    // The member keeps slots beyond its share, as far as nobody lacks them.
+    // The member keeps slots beyond its share, unless other members lack them.
     let lacking = 0;
     for (const other of this.#seats.values()) {
       if (other !== seat) lacking += Math.max(0, shares.of(other) - usedBy(other));
@@ -205,7 +209,7 @@ export class DomainAllocator {
     return allotted;
   }
 
-  /** Returns the slots that the others leave. If everything fits, that is no less than what the member has (I2, I6). */
+  /** Returns the slots that the other members leave: no less than the member uses, if the used slots fit into the size (I2, I6). */
   #roomFor(seat: Seat): number {
     const usedByOthers = this.#usedSlots() + this.#keptSlots() - usedBy(seat);
     return Math.max(0, this.#size - usedByOthers);
@@ -245,7 +249,7 @@ function wishOf({ report, heardAt }: Seat, now: number): number {
   return report.running + (now - heardAt < wishMs ? report.waiting : 0);
 }
 
-/** Slots each member should have, and who has one more than others who would like it too. */
+/** Slots that each member should have, and the members that have one of the remaining slots. */
 interface Shares {
   readonly of: (seat: Seat) => number;
   readonly first: ReadonlySet<Seat>;

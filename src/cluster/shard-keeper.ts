@@ -13,8 +13,8 @@ const pauseMs = 1000;
 /** Carries out the keeper's decisions. At most one operation per shard is requested at a time. */
 export interface ShardOperations {
   /**
-   * Claims the shard and takes up its work; "taken" if another member has it. What it brings after `dropAll` belongs to
-   * a life that is over: whoever dropped everything drops that too.
+   * Claims the shard and takes up its work; "taken" if another member owns the shard. A shard that is opened after
+   * `dropAll` belongs to an earlier incarnation of this member: the caller of `dropAll` drops that shard too.
    */
   open(shard: number): Promise<"open" | "taken">;
   /** Stops the work of the shard and releases it. If that fails, the shard is still owned. */
@@ -84,7 +84,7 @@ export class ShardKeeper {
     while (!this.isSettled) await Promise.all([...this.#operations.values()].map(({ done }) => done));
   }
 
-  /** Each view was asked for after the one before had been followed. */
+  /** Opens and releases shards as placement over the view requires. Each view is requested after the previous call. */
   follow(view: ClusterView, me: string): void {
     const living = new Set(view.members.map(({ id }) => id));
     for (const member of this.#leavers) if (!living.delete(member)) this.#leavers.delete(member);
@@ -109,20 +109,20 @@ export class ShardKeeper {
   onFreed(shard: number): void {
     if (this.#isLeaving || this.#owned.has(shard) || !this.#belongsHere(shard)) return;
     this.#freed.add(shard);
-    // An open that is under way may have come too early; its end will see the hint.
+    // An open that is under way may have begun before the release; the shard is tried again at its end.
     if (this.#isBusy(shard) || this.#isPaused(shard)) return;
     this.#waiting.add(shard);
     this.#openNext();
   }
 
-  /** Another member has claimed the shard, as the store says. Called once for each time it was opened. */
+  /** Called when the store reports that another member has claimed the shard, once for each time the shard was opened. */
   onLost(shard: number): void {
     const operation = this.#operations.get(shard);
     if (operation?.life === this.#life) operation.isLost = true;
     if (this.#owned.delete(shard)) this.#tell("shard-lost", shard);
   }
 
-  /** The cluster has removed this member: it owns nothing, and operations under way are forgotten. */
+  /** Called when the cluster has removed this member, which then owns no shard. Forgets operations under way. */
   dropAll(): void {
     this.#life++;
     this.#living = new Set();

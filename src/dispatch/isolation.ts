@@ -3,12 +3,12 @@ import type { Attempt, StartCare } from "./attempt.ts";
 import type { DomainPools } from "./domain-pools.ts";
 import { ReactionSlots, suspectLosses } from "./reaction-slots.ts";
 
-/** A run is young for this long. Older ones have shown that they do not kill their process right away. */
+/** Time for which an attempt is young. An older attempt has shown that it does not kill its process right away. */
 const youthMs = 2000;
 
 /**
- * A suspect that has run for this long is not isolated any more. It may depend on what waits for it, so isolation must end
- * by itself.
+ * Time after which a running suspect is no longer isolated. A suspect may depend on attempts that wait for the end of its
+ * isolation, so isolation must end by itself.
  */
 const isolationMsMax = 60_000;
 
@@ -16,8 +16,8 @@ const isolationMsMax = 60_000;
 const endingMsMax = 2000;
 
 /**
- * Decides which attempts and which recorded reactions of workflow code may run beside each other in this process, so that one
- * that kills the process does not count against others.
+ * Decides which attempts and which recorded reactions of workflow code may run beside each other in this process: an
+ * attempt or reaction that kills the process shall not count as a loss of others.
  *
  * - No suspect attempt starts beside another that has run for less than a minute. The suspect starts only when all
  *   careful attempts have been running for a while, and no careful attempt starts beside it. A suspect on its last try
@@ -28,8 +28,8 @@ const endingMsMax = 2000;
  * - A suspect reaction starts only when no suspect attempt and no young careful attempt runs. No attempt starts beside
  *   the reaction, which has its slot for two seconds at most.
  *
- * An attempt on a remote worker dies with that worker, so reactions do not wait for it. The worker of an attempt is chosen
- * only when it starts, so suspect attempts wait for reactions wherever they will run.
+ * An attempt on a remote worker dies with that worker, so reactions do not wait for such attempts. The worker of an attempt
+ * is chosen only when the attempt starts, so suspect attempts wait for reactions on whichever worker they will run.
  */
 export class Isolation {
   readonly reactionSlots: ReactionSlots;
@@ -38,7 +38,7 @@ export class Isolation {
   readonly #running: ReadonlySet<Attempt>;
   readonly #wake: () => void;
   #suspect: Attempt | undefined;
-  /** Suspects whose end is not durable yet: a process that dies now loses them. */
+  /** Suspects that have ended, but whose end is not durable yet: if the process dies now, they count as lost. */
   readonly #ending = new Set<Attempt>();
   #timer: Timer | undefined;
 

@@ -36,7 +36,7 @@ export class HostedAttempts implements AttemptHosts {
   readonly lostMs: number;
   readonly #parts: HostedAttemptsParts;
   readonly #attempts = new Map<string, HostedAttempt>();
-  /** One for each report that is not delivered yet. */
+  /** Deliveries of reports under way, one for each report that its owner has not received yet. */
   readonly #reports = new Set<Promise<void>>();
   #timer: Timer | undefined;
   #expiryTimer: Timer | undefined;
@@ -124,7 +124,7 @@ export class HostedAttempts implements AttemptHosts {
   readonly isReporting = (attemptId: string): boolean => this.#attempts.get(attemptId)?.isReporting === true;
 
   report(run: ReportedRun, input: Input, onDelivered: () => void): void {
-    // A worker that is lost here may be connected to another member. If it is not, its owner will declare the attempt lost.
+    // A worker that is lost here may be connected to another member. Otherwise the owner of the shard declares the attempt lost.
     if (isLostWorker(input)) return;
     const shard = this.#parts.shardOf(run.instanceId);
     this.#attempts.set(run.attemptId, { shard, renewedAt: this.#parts.clock.monotonic(), isReporting: true });
@@ -145,7 +145,7 @@ export class HostedAttempts implements AttemptHosts {
     if (incarnation === this.#incarnation) this.#attempts.delete(call.attemptId);
   }
 
-  /** True if the owner has received the report. False if it must be repeated: the owner is unknown, or does not know this member yet. */
+  /** Returns true if the owner has received the report; false if the report must be sent again, because the owner is unknown or does not know this member yet. */
   async #isDelivered(shard: number, call: CallOf<"ReportAttempt">): Promise<boolean> {
     try {
       await this.#parts.call(shard, call, Infinity);
@@ -166,7 +166,7 @@ export class HostedAttempts implements AttemptHosts {
     await new Promise<void>((resolve) => void clock.after(timings.beatMs, resolve));
   }
 
-  /** Aborts unwanted attempts. Ignores those that are this member's own again, in case the message is late. */
+  /** Aborts unwanted attempts. Ignores attempts whose shard this member owns by now, because the message may be late. */
   drop(attemptIds: readonly string[]): void {
     const hosted = attemptIds.filter((id) => this.#attempts.delete(id));
     this.#parts.dispatcher.abort(hosted);
@@ -187,7 +187,7 @@ export class HostedAttempts implements AttemptHosts {
     }
   }
 
-  /** Forgets attempts that are not here any more: their worker may have moved to another member, which then hosts them. */
+  /** Forgets attempts that have left this member: their worker may have connected to another member, which then hosts them. */
   #forgetVanished(): void {
     const { dispatcher } = this.#parts;
     for (const [id, { isReporting }] of this.#attempts) {
@@ -207,7 +207,7 @@ export class HostedAttempts implements AttemptHosts {
       if (now - renewedAt >= leaseMs) expired.push(id);
       else oldest = Math.min(oldest, renewedAt);
     }
-    // Their owner may still want them: a remote worker announces them again, even if it has a result by now.
+    // The owner may still want these attempts: a remote worker announces them again, even after their end.
     for (const id of expired) this.#attempts.delete(id);
     this.#parts.dispatcher.giveUpExpired(expired);
     this.#expiryTimer?.cancel();

@@ -24,7 +24,7 @@ import type { Payloads } from "./task-inputs.ts";
 import { instanceRow } from "./turn-rows.ts";
 import { TurnState } from "./turn-state.ts";
 
-/** Most actors have no starts and no new definitions; a list is made with its first item, and this one stays empty. */
+/** Shared by all actors without starts or new definitions, which are most of them: an actor creates its own list with the first item. */
 const none: never[] = [];
 
 /** A turn of an actor, from `openTurn` to `releaseTurn`. */
@@ -41,7 +41,7 @@ export interface ActorShard extends TaskRunShard {
   readonly expressions: Expressions;
   /** Finds and runs the code of workflows. */
   readonly code: CodeRuntime;
-  /** Undefined if the last owner of the shard released it. */
+  /** Present if the last owner of the shard did not release the shard. */
   readonly caution?: ReactionCaution | undefined;
   readPayloads(instance: number, refs: readonly number[]): Promise<string[]>;
   /** The whole history of an instance, as far as it is durable. */
@@ -49,8 +49,8 @@ export interface ActorShard extends TaskRunShard {
   /** Called when payloads that the instance's next turn needs could not be read. */
   onReadFailed(actor: InstanceActor, error: unknown): void;
   /**
-   * Called when the actor has something in its inbox. `later`: nobody waits for it, so it may share a turn with other
-   * messages.
+   * Called when the actor's inbox has a message. `later`: no caller waits for the message, which may share a turn with
+   * later ones.
    */
   schedule(actor: InstanceActor, urgency: "now" | "later"): void;
   /** Handles the messages in the actor's inbox. Undefined if the actor has no turn, because it is gone or broken. */
@@ -103,7 +103,7 @@ export abstract class InstanceActor<M extends Machine = Machine> extends TurnSta
     return this.#row;
   }
 
-  /** Definitions that its first turn stores, unless the store has them. */
+  /** Definitions that the first turn of the instance stores, unless the store has them. */
   get definitionsToStore(): readonly Definition[] {
     return this.#definitionsToStore;
   }
@@ -159,7 +159,7 @@ export abstract class InstanceActor<M extends Machine = Machine> extends TurnSta
     return this.#turns === 0;
   }
 
-  /** Counts the events of its history, including those of earlier generations. */
+  /** Number of events in the instance's history, including those of earlier generations. */
   get eventCount(): number {
     return this.#events;
   }
@@ -174,8 +174,8 @@ export abstract class InstanceActor<M extends Machine = Machine> extends TurnSta
   }
 
   /**
-   * Applies the history of an instance that is loaded. What was before a new beginning is not in it any more. `row` is the
-   * instance row; it is made from the state where it was not read.
+   * Applies the history of an instance that is loaded. A history that was trimmed begins with `InstanceContinued`. `row` is
+   * the instance row, or `"from state"` to derive the row from the restored state.
    */
   restore(history: readonly HistoryRow[], row: InstanceRow | "from state" | undefined): void {
     for (const { turn, at, firstEvent, events } of history) {
@@ -235,8 +235,8 @@ export abstract class InstanceActor<M extends Machine = Machine> extends TurnSta
   }
 
   /**
-   * The task was lost with its process, before this claim of the shard. A thread that dies takes no other attempt
-   * along, so its loss does not count here.
+   * True if an attempt of the task was lost with its process before this claim of the shard. An attempt that was lost with
+   * its thread does not count, because a thread that dies ends no other attempt.
    */
   wasLostWithProcess(task: number): boolean {
     return this.#lostWithProcess?.has(task) ?? false;
@@ -248,14 +248,14 @@ export abstract class InstanceActor<M extends Machine = Machine> extends TurnSta
     this.shard.schedule(this, "now");
   }
 
-  /** A user has resumed it from quarantine: processes that its code ended do not count any more. */
+  /** Called when a user has resumed the instance from quarantine: earlier losses of its code no longer count. */
   forgetLosses(): void {}
 
   // Reports of the dispatcher
 
   /**
-   * Starts are batched: recorded with the next turn, within 100 ms. If the attempt ends first, its result carries the
-   * start.
+   * Called when an attempt has started. Starts are batched: a start is recorded with the next turn, within 100 ms. If the
+   * attempt ends first, its result carries the start.
    */
   onStarted(run: InstanceTaskRun, execution: Required<Execution>): void {
     if (this.#starts === none) this.#starts = [run];
@@ -272,7 +272,7 @@ export abstract class InstanceActor<M extends Machine = Machine> extends TurnSta
     return reply.promise;
   }
 
-  /** A remote worker keeps the result until it is acknowledged, which is when it is durable. */
+  /** Called when an attempt has ended. A remote worker keeps the result until the result is durable, which acknowledges it. */
   onEnded(run: InstanceTaskRun, outcome: Outcome, execution: Execution, acknowledge?: () => void): void {
     if (run.started !== undefined) this.#startsLeft--;
     run.started = undefined;
@@ -363,7 +363,7 @@ export abstract class InstanceActor<M extends Machine = Machine> extends TurnSta
     return new InstanceTaskRun(this, task, false);
   }
 
-  /** The outputs of its tasks, by name; undefined for code, which has one output of its own. */
+  /** The outputs of the tasks by name; undefined for a code workflow, which has a single output. */
   abstract outputs(): Payloads | undefined;
 
   /** Takes everything out of the inbox, for an actor that will have no further turn. */

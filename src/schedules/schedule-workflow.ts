@@ -56,8 +56,8 @@ const missedAfterMs = 60_000;
 const madeUpMax = 1000;
 
 /**
- * A schedule is a code workflow of ours: it sleeps until something is due, starts it as a child whose id is made of the
- * due time, and so fires once for each, through restarts, moves and crashes, like any other step of any workflow.
+ * The code workflow of a schedule. It sleeps until the next due time, and starts each run as a child whose id is derived
+ * from the due time: so each due time fires once, also through restarts, moves of its shard and crashes.
  */
 export const scheduleWorkflow = defineWorkflow(
   scheduleWorkflowName,
@@ -172,7 +172,7 @@ export class Schedule {
 
   // The loop
 
-  /** Undefined while nothing is to come. */
+  /** Returns the next due time; undefined while the schedule is disabled, or waits for the end of a run. */
   #nextDue(): number | undefined {
     if (!this.#isEnabled || this.#waitsForEnd) return undefined;
     return this.#timetable.next(this.#decidedUntil);
@@ -223,14 +223,14 @@ export class Schedule {
     return at !== undefined && at <= now ? [at] : [];
   }
 
-  /** A due time that counts from the end of a run is late at most, and never missed. */
+  /** Selects the due times that run, by the policy for missed ones. A due time that counts from the end of a run is never missed. */
   #chosen(due: readonly number[], now: number): readonly number[] {
     const { whenMissed = "once" } = this.#spec;
     if (whenMissed === "all" || this.#countsFromEnd) return due;
     return whenMissed === "once" ? due : due.filter((at) => now - at <= missedAfterMs);
   }
 
-  /** Missed due times wait for the run before them, unless they may run side by side: none is left out or cancels. */
+  /** Starts, queues or skips a run by the overlap policy. A missed due time is queued unless the policy is `allow`: it neither is skipped nor cancels a run. */
   #fire(due: QueuedDue): void {
     const { whenBusy = "skip" } = this.#spec;
     if (this.#running.size === 0 || whenBusy === "allow") return void this.#start(this.#idOf(due.at));
@@ -288,8 +288,8 @@ export class Schedule {
   }
 
   /**
-   * Answers how many due times there are; they run one after the other, or so many at a time. What is still to come comes
-   * by itself, and what counts from the end of a run was never due without one.
+   * Runs the past due times of the range, `parallelism` at a time, and returns their number. Future due times are left to
+   * the schedule itself; a schedule with a fixed delay has no due times without runs.
    */
   #backfill(range: BackfillRange): number {
     const { parallelism = 1 } = range;
@@ -311,7 +311,7 @@ export class Schedule {
     return count;
   }
 
-  /** Undefined if there are more than a backfill may have. */
+  /** Returns the past due times of the range; undefined if there are more than `backfillMax`. */
   #dueIn({ from, to }: BackfillRange): number[] | undefined {
     if (this.#countsFromEnd) return [];
     return dueTimesWithin(this.#timetable, { after: from - 1, until: Math.min(to, this.#ctx.now()) }, backfillMax);

@@ -178,7 +178,7 @@ export class Server {
     if (adminToken !== "" && adminToken.length < secretLengthMin) {
       throw new EngineError(
         "OPTION_INVALID",
-        `HEDDLE_TOKEN can be guessed: on host ${host} it needs at least ${secretLengthMin} characters, chosen by chance`,
+        `HEDDLE_TOKEN can be guessed: on host ${host} it needs at least ${secretLengthMin} characters, chosen at random`,
       );
     }
     if (!this.#tokens.isEmpty) return;

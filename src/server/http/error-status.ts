@@ -59,7 +59,7 @@ export const errorStatus: Readonly<Record<ErrorCode, number>> = {
   RESULT_TOO_LARGE: 413,
   INPUTS_TOO_LARGE: 413,
 
-  // Transient, or over as soon as the store is repaired: 503 and 429 are answered with `retry-after`.
+  // Transient, or over as soon as the store or file system is repaired: 503 and 429 are answered with `retry-after`.
   QUEUE_FULL: 429,
   EXECUTOR_SHUT_DOWN: 503,
   ENGINE_FENCED: 503,
@@ -73,12 +73,12 @@ export const errorStatus: Readonly<Record<ErrorCode, number>> = {
   STORE_READ_ONLY: 503,
   STORE_FULL: 503,
   STORE_DENIED: 503,
-
-  // Usually need an administrator. Those with 503 are answered with `retry-after` too.
+  STORE_GONE: 503,
   FOLDER_UNRESPONSIVE: 503,
+
+  // Permanent until an administrator intervenes.
   GIT_FAILED: 500,
   STORE_CORRUPT: 500,
   STORE_UNSUITABLE: 500,
-  STORE_GONE: 503,
   STORE_NEWER: 500,
 };
