@@ -301,7 +301,7 @@ describe("detach", () => {
     assert.deepEqual(rig.running, ["embedded", "waiting"]);
   });
 
-  test("is a release, if its owner is unknown: its worker announces it again, and the others are aborted", async () => {
+  test("whose lease has expired is given up: its worker announces it again, and the others are aborted", async () => {
     const rig = new Rig({ poolSize: 1 });
     const session = new HandSession("a", 1);
     rig.dispatcher.connect(session);
@@ -309,7 +309,7 @@ describe("detach", () => {
     await rig.enqueue("remote", "embedded", "waiting");
     rig.dispatcher.giveUpExpired(["remote", "embedded", "waiting", "unknown"]);
     assert.deepEqual([rig.running, rig.waiting, rig.listener.ends], [[], [], []]);
-    assert.deepEqual(session.heard, ["remote released"]);
+    assert.deepEqual(session.heard, ["remote unfollowed"]);
     assert.equal(session.call("remote").abort.aborted, false);
   });
 

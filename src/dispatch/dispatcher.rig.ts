@@ -188,9 +188,9 @@ export class HandSession extends HandWorker implements ConnectedWorker {
     this.heard.push(`${attemptId} forgotten`);
   }
 
-  release(attemptId: string): void {
+  unfollow(attemptId: string): void {
     this.taken.delete(attemptId);
-    this.heard.push(`${attemptId} released`);
+    this.heard.push(`${attemptId} unfollowed`);
   }
 
   acknowledge(attemptId: string): void {

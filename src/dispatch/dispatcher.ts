@@ -117,7 +117,7 @@ export class Dispatcher {
       const attempt = this.#attempts.get(id);
       if (attempt === undefined || this.#hasStarted(attempt)) continue;
       if (attempt.state === "running") this.#freeSlot(attempt);
-      else this.#leave(attempt);
+      else this.#removeWaiting(attempt);
       this.#reportWithdrawn(attempt.run);
     }
   }
@@ -135,7 +135,7 @@ export class Dispatcher {
   /** Removes waiting attempts without notifying their listeners; running attempts stay. */
   drop(which: (run: TaskRun) => boolean): void {
     for (const attempt of this.#attempts.values()) {
-      if (attempt.state !== "running" && which(attempt.run)) this.#leave(attempt);
+      if (attempt.state !== "running" && which(attempt.run)) this.#removeWaiting(attempt);
     }
   }
 
@@ -264,7 +264,7 @@ export class Dispatcher {
     if (before?.state === "running") return before.worker === worker && this.rebind(run);
     const attempt = new Attempt(run, this.#arrivals++, this.#clock.now());
     if (!worker.follow(run.attemptId, attempt.abort)) return false;
-    if (before !== undefined) this.#leave(before);
+    if (before !== undefined) this.#removeWaiting(before);
     attempt.state = "running";
     attempt.isAdopted = true;
     this.#attempts.set(run.attemptId, attempt);
@@ -309,7 +309,7 @@ export class Dispatcher {
       }
       const { worker } = executionOf(attempt);
       this.#freeSlot(attempt);
-      if (attempt.worker !== undefined && isConnected(attempt.worker)) attempt.worker.release(id);
+      if (attempt.worker !== undefined && isConnected(attempt.worker)) attempt.worker.unfollow(id);
       this.#onDetached?.(attempt.run, { worker, isLost: false });
     }
   }
@@ -646,7 +646,7 @@ export class Dispatcher {
   #onRefused(attempt: Attempt, why: string): void {
     if (attempt.state !== "running") return;
     if (!attempt.isAdopted) return this.#requeue(attempt, why);
-    this.#releaseFromWorker(attempt);
+    this.#freeBothSlots(attempt);
     this.#reportWithdrawn(attempt.run);
   }
 
@@ -655,7 +655,7 @@ export class Dispatcher {
     const { run, arrival, queuedAt, worker } = attempt;
     const { attemptId } = run;
     this.#logger.info({ attemptId, worker: worker?.address, why }, "a worker did not take a task; it is queued again");
-    this.#releaseFromWorker(attempt);
+    this.#freeBothSlots(attempt);
     this.#put(new Attempt(run, arrival, queuedAt));
   }
 
@@ -708,7 +708,7 @@ export class Dispatcher {
     for (const id of attemptIds) {
       const attempt = this.#attempts.get(id);
       if (attempt === undefined) continue;
-      if (attempt.state !== "running") this.#leave(attempt);
+      if (attempt.state !== "running") this.#removeWaiting(attempt);
       else {
         this.#freeSlot(attempt);
         attempt.abort.abort(new DOMException(why, "AbortError"));
@@ -736,7 +736,7 @@ export class Dispatcher {
   }
 
   /** Removes a waiting attempt. */
-  #leave(attempt: Attempt): void {
+  #removeWaiting(attempt: Attempt): void {
     this.#attempts.delete(attempt.run.attemptId);
     if (attempt.state === "unassigned") this.#unassigned.remove(attempt);
     else this.#pools.of(attempt.run.domain).remove(attempt);
@@ -745,14 +745,14 @@ export class Dispatcher {
   /** Removes an attempt that keeps running on its remote worker, without notifying its listener. */
   #detach(attempt: Attempt): void {
     const { worker } = executionOf(attempt);
-    this.#releaseFromWorker(attempt);
+    this.#freeBothSlots(attempt);
     this.#onDetached?.(attempt.run, { worker, isLost: false });
   }
 
   /** Frees the attempt's slot here, and the one on its remote worker too. */
-  #releaseFromWorker(attempt: Attempt): void {
+  #freeBothSlots(attempt: Attempt): void {
     this.#freeSlot(attempt);
-    this.#forget(attempt);
+    this.#forgetOnWorker(attempt);
   }
 
   /** Removes a running attempt and frees its slot (I1). */
@@ -764,18 +764,18 @@ export class Dispatcher {
     this.#running.delete(attempt);
     this.#pools.of(domain).slots.delete(attemptId);
     this.#isolation.onEnded(attempt);
-    if (this.#workers.connected.length > 0 || this.#onRemoteWorkers.size > 0) this.#releaseWorker(attempt);
+    if (this.#workers.connected.length > 0 || this.#onRemoteWorkers.size > 0) this.#freeWorkerSlot(attempt);
     if (this.isDraining || this.#workerDrains.size > 0) this.#resolveDrains();
     this.#wake();
   }
 
   /** Frees the slot on one of several workers, for which unassigned attempts may be waiting. */
-  #releaseWorker(attempt: Attempt): void {
+  #freeWorkerSlot(attempt: Attempt): void {
     this.#recallDue = true;
-    if (this.#onRemoteWorkers.delete(attempt) && attempt.jobStartedAt === undefined) this.#forget(attempt);
+    if (this.#onRemoteWorkers.delete(attempt) && attempt.jobStartedAt === undefined) this.#forgetOnWorker(attempt);
   }
 
-  #forget({ worker, run }: Attempt): void {
+  #forgetOnWorker({ worker, run }: Attempt): void {
     if (worker !== undefined && isConnected(worker)) worker.forget(run.attemptId);
   }
 

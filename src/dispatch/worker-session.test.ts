@@ -290,8 +290,8 @@ describe("a session", () => {
       new Abort(),
     );
     void unsent;
-    rig.session.release("a");
-    rig.session.release("b");
+    rig.session.unfollow("a");
+    rig.session.unfollow("b");
     assert.deepEqual([rig.session.freeSlots, rig.announced], [1, []]);
     rig.link.take();
     rig.heartbeat(number - 1);

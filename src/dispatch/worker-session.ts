@@ -215,7 +215,7 @@ export class WorkerSession implements ConnectedWorker {
     this.#attempts.delete(attemptId);
   }
 
-  release(attemptId: string): void {
+  unfollow(attemptId: string): void {
     const attempt = this.#attempts.get(attemptId);
     this.forget(attemptId);
     // An attempt whose grant was not sent yet will not be sent any more.

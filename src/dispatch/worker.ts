@@ -65,7 +65,7 @@ export interface ConnectedWorker extends Worker {
   /** Frees the slot of an attempt that this member does not follow any more. If it runs, it keeps running. */
   forget(attemptId: string): void;
   /** Stops following an attempt whose owner is unknown; it is announced again as if the worker had just connected. */
-  release(attemptId: string): void;
+  unfollow(attemptId: string): void;
   /** Lets the worker forget a result, which is durable or not wanted. */
   acknowledge(attemptId: string): void;
 }

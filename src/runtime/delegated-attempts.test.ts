@@ -4,7 +4,7 @@ import { silentLogger } from "../base/logger.ts";
 import type { Event } from "../kernel/event.ts";
 import type { ShardClaim } from "../stores/store.ts";
 import { TestClock } from "../testing/test-clock.ts";
-import { DelegatedAttempts, hostOf, type AttemptHosts, workerOf } from "./delegated-attempts.ts";
+import { DelegatedAttempts, hostOf, type AttemptHosting, workerOf } from "./delegated-attempts.ts";
 import type { InstanceTaskRun } from "./instance-task-run.ts";
 import { Lane } from "./lane.ts";
 import { RigShard, RigStore } from "./shard.rig.ts";
@@ -12,7 +12,7 @@ import { RigShard, RigStore } from "./shard.rig.ts";
 const lostMs = 60_000;
 
 /** The other members, as the test says they are. */
-class FakeHosts implements AttemptHosts {
+class FakeHosting implements AttemptHosting {
   readonly lostMs = lostMs;
   readonly living = new Set<string>();
   readonly left = new Set<string>();
@@ -48,7 +48,7 @@ describe("an attempt that another member holds", () => {
   let store: RigStore;
   let lane: Lane;
   let shard: RigShard;
-  let hosts: FakeHosts;
+  let hosting: FakeHosting;
   let delegated: DelegatedAttempts;
 
   beforeEach(async () => {
@@ -57,12 +57,12 @@ describe("an attempt that another member holds", () => {
     await store.open();
     lane = new Lane({ store, clock, logger: silentLogger, onHealth: () => undefined });
     shard = new RigShard(0, await store.claim(0), lane);
-    hosts = new FakeHosts();
+    hosting = new FakeHosting();
     delegated = delegatedOf({ released: false, previousOwner: "before" });
   });
 
   function delegatedOf(claim: Pick<ShardClaim, "released" | "previousOwner">): DelegatedAttempts {
-    return new DelegatedAttempts(clock, hosts, { epoch: 2, lastBatch: 1, lastKey: 0, ...claim });
+    return new DelegatedAttempts(clock, hosting, { epoch: 2, lastBatch: 1, lastKey: 0, ...claim });
   }
 
   /** An attempt whose start, on that worker, is on record. */
@@ -88,7 +88,7 @@ describe("an attempt that another member holds", () => {
   }
 
   test("stays where it is while its host lives and is heard", async () => {
-    hosts.living.add("m");
+    hosting.living.add("m");
     const run = await running("i", "m");
     for (let beats = 0; beats < 20; beats++) {
       assert.equal(delegated.classify(run.attemptId), "elsewhere");
@@ -108,7 +108,7 @@ describe("an attempt that another member holds", () => {
   }
 
   test("is lost when nothing was heard of it for too long, although its host lives", async () => {
-    hosts.living.add("m");
+    hosting.living.add("m");
     const run = await running("i", "m");
     await sweepFor(lostMs - 1);
     delegated.sweep();
@@ -120,9 +120,9 @@ describe("an attempt that another member holds", () => {
   });
 
   test("is lost as soon as its host is no longer a member", async () => {
-    hosts.living.add("m");
+    hosting.living.add("m");
     const run = await running("i", "m");
-    hosts.living.delete("m");
+    hosting.living.delete("m");
     delegated.sweep();
     assert.equal(await lastEvent(run), "TaskInterrupted");
     delegated.sweep();
@@ -131,10 +131,10 @@ describe("an attempt that another member holds", () => {
   });
 
   test("is taken back free of charge when its host took its leave", async () => {
-    hosts.living.add("m");
+    hosting.living.add("m");
     const run = await running("i", "m");
-    hosts.living.delete("m");
-    hosts.left.add("m");
+    hosting.living.delete("m");
+    hosting.left.add("m");
     delegated.sweep();
     assert.equal(await lastEvent(run), "TasksWithdrawn");
   });
@@ -149,33 +149,33 @@ describe("an attempt that another member holds", () => {
 
   test("that the last owner took along is lost with it, however well it left the shard", async () => {
     delegated = delegatedOf({ released: true, previousOwner: "before" });
-    hosts.living.add("before");
+    hosting.living.add("before");
     const runs = [await running("i", "before"), await running("j", "before")];
     delegated.sweep();
     await clock.advance(lostMs - 1);
     delegated.renew(runs[1]?.attemptId ?? "", "before");
     await clock.advance(1);
     delegated.sweep();
-    hosts.living.delete("before");
+    hosting.living.delete("before");
     delegated.sweep();
     for (const run of runs) assert.equal(await lastEvent(run), "TaskInterrupted");
   });
 
   test("is not judged by a view from before the shard was claimed: its host may have joined since", async () => {
-    hosts.viewAskedAt = clock.monotonic() - 1;
+    hosting.viewAskedAt = clock.monotonic() - 1;
     const run = await running("i", "m");
     assert.equal(delegated.classify(run.attemptId), "elsewhere");
     delegated.sweep();
-    hosts.viewAskedAt = clock.monotonic();
-    hosts.living.add("m");
+    hosting.viewAskedAt = clock.monotonic();
+    hosting.living.add("m");
     assert.equal(delegated.classify(run.attemptId), "elsewhere");
-    hosts.living.delete("m");
+    hosting.living.delete("m");
     assert.equal(delegated.classify(run.attemptId), "lost");
   });
 
   test("that ended here while the shard was away is waited for until its report comes", async () => {
     const run = await running("i", "m");
-    hosts.reporting.add(run.attemptId);
+    hosting.reporting.add(run.attemptId);
     assert.equal(delegated.classify(run.attemptId), "elsewhere");
   });
 
@@ -186,7 +186,7 @@ describe("an attempt that another member holds", () => {
     delegated.sweep();
     assert.equal(await lastEvent(run), "");
     assert.throws(() => delegated.renew(run.attemptId, "n"), { code: "CALL_UNANSWERED" });
-    hosts.living.add("n");
+    hosting.living.add("n");
     assert.equal(delegated.renew(run.attemptId, "n"), true);
     await sweepFor(lostMs - 1);
     delegated.sweep();
@@ -197,7 +197,7 @@ describe("an attempt that another member holds", () => {
   });
 
   test("is not lost because this member stood still, and has half the time to be heard of after that", async () => {
-    hosts.living.add("m");
+    hosting.living.add("m");
     const run = await running("i", "m");
     await clock.advance(3 * lostMs);
     delegated.sweep();
@@ -208,11 +208,11 @@ describe("an attempt that another member holds", () => {
   });
 
   test("is not lost while this member does not reach the store, and has half the time to be heard of after that", async () => {
-    hosts.living.add("m");
+    hosting.living.add("m");
     const runs = [await running("i", "m"), await running("j", "m/gpu")];
-    hosts.viewAskedAt = clock.monotonic();
+    hosting.viewAskedAt = clock.monotonic();
     await sweepFor(3 * lostMs);
-    hosts.viewAskedAt = Infinity;
+    hosting.viewAskedAt = Infinity;
     await sweepFor(lostMs / 2 - 1);
     for (const run of runs) assert.equal(await lastEvent(run), "");
     assert.equal(delegated.delete(runs[0]?.attemptId ?? "", "m"), true, "the result that waited for the store counts");
@@ -221,19 +221,19 @@ describe("an attempt that another member holds", () => {
   });
 
   test("whose end is known is delegated no longer", async () => {
-    hosts.living.add("m");
+    hosting.living.add("m");
     const run = await running("i", "m");
     assert.equal(delegated.delete(run.attemptId, "another"), false, "only its host speaks for it");
     assert.equal(delegated.delete(run.attemptId, "m"), true);
     assert.equal(delegated.delete(run.attemptId, "m"), false, "the report of its end counts once");
     assert.equal(delegated.renew(run.attemptId, "m"), false);
-    hosts.living.delete("m");
+    hosting.living.delete("m");
     delegated.sweep();
     assert.equal(await lastEvent(run), "");
   });
 
   test("that a worker took from one member to the next may be spoken for by each, in whatever order", async () => {
-    for (const member of ["n", "o"]) hosts.living.add(member);
+    for (const member of ["n", "o"]) hosting.living.add(member);
     const run = await running("i", "m/gpu");
     assert.equal(delegated.renew(run.attemptId, "o"), true);
     assert.equal(delegated.renew(run.attemptId, "n"), true, "it came here before, and its word after");
@@ -245,21 +245,21 @@ describe("an attempt that another member holds", () => {
     const unknown = { code: "CALL_UNANSWERED" };
     assert.throws(() => delegated.renew(run.attemptId, "n"), unknown);
     assert.throws(() => delegated.delete(run.attemptId, "n"), unknown);
-    hosts.living.add("n");
+    hosting.living.add("n");
     assert.equal(delegated.delete(run.attemptId, "n"), true, "its end may be the first that is heard of it");
   });
 
   test("on a remote worker is lost with that, however well its member left", async () => {
     delegated = delegatedOf({ released: true, previousOwner: "before" });
     const run = await running("i", "before/gpu");
-    hosts.left.add("before");
+    hosting.left.add("before");
     await sweepFor(lostMs);
     delegated.sweep();
     assert.equal(await lastEvent(run), "TaskInterrupted");
   });
 
   test("that nobody wants is stopped where it is, each host being told once", async () => {
-    for (const member of ["m", "n"]) hosts.living.add(member);
+    for (const member of ["m", "n"]) hosting.living.add(member);
     const runs = [
       await running("i", "m"),
       await running("j", "n"),
@@ -269,21 +269,21 @@ describe("an attempt that another member holds", () => {
     const [i, j, k, l] = runs.map(({ attemptId }) => attemptId) as [string, string, string, string];
     delegated.renew(k, "n");
     delegated.abort([i, j, k, "never heard of"]);
-    assert.deepEqual(hosts.aborted, [`m: ${i} ${k}`, `n: ${j} ${k}`], "whoever has said that it has it");
+    assert.deepEqual(hosting.aborted, [`m: ${i} ${k}`, `n: ${j} ${k}`], "whoever has said that it has it");
     assert.deepEqual(
       [i, j, k, l].map((id) => delegated.renew(id, "m")),
       [false, false, false, true],
     );
     delegated.abort([i, j, k]);
-    assert.equal(hosts.aborted.length, 2);
+    assert.equal(hosting.aborted.length, 2);
   });
 
   test("is stopped when its instance is taken out of service", async () => {
-    hosts.living.add("m");
+    hosting.living.add("m");
     const quarantined = await running("i", "m");
     const other = await running("j", "m");
     delegated.forget(quarantined.actor);
-    assert.deepEqual(hosts.aborted, [`m: ${quarantined.attemptId}`]);
+    assert.deepEqual(hosting.aborted, [`m: ${quarantined.attemptId}`]);
     assert.equal(delegated.renew(other.attemptId, "m"), true);
     assert.equal(await lastEvent(quarantined), "", "nothing is said to the instance");
   });

@@ -39,8 +39,8 @@ export function instanceOf(attemptId: string): string {
   return attemptId.split(":").slice(0, -3).join(":");
 }
 
-/** Other members that may host attempts of a shard's instances. A single member has none. */
-export interface AttemptHosts {
+/** Hosting of attempts between members: by others for the shards of this one, and here for theirs. A single member has none. */
+export interface AttemptHosting {
   /** True if the newest view contains the member. */
   isLiving(member: string): boolean;
   /** True if that view was requested after the monotonic time. */
@@ -76,14 +76,14 @@ export interface ReportedRun {
  */
 export class DelegatedAttempts {
   readonly #clock: Clock;
-  readonly #hosts: AttemptHosts;
+  readonly #hosting: AttemptHosting;
   readonly #claim: ShardClaim;
   readonly #attempts = new Map<string, DelegatedAttempt>();
   #sweptAt: number;
 
-  constructor(clock: Clock, hosts: AttemptHosts, claim: ShardClaim) {
+  constructor(clock: Clock, hosting: AttemptHosting, claim: ShardClaim) {
     this.#clock = clock;
-    this.#hosts = hosts;
+    this.#hosting = hosting;
     this.#claim = claim;
     this.#sweptAt = clock.monotonic();
   }
@@ -101,7 +101,7 @@ export class DelegatedAttempts {
     assert(attempt !== undefined, "an attempt that is classified is delegated");
     const { worker } = attempt;
     const host = hostOf(worker);
-    attempt.hasHost ||= this.#hosts.isLiving(host);
+    attempt.hasHost ||= this.#hosting.isLiving(host);
     if (this.#isElsewhere(attempt)) return "elsewhere";
     this.#attempts.delete(attemptId);
     // A leaving member stops its own attempts, but those of remote workers move to other members.
@@ -109,15 +109,15 @@ export class DelegatedAttempts {
     const { released, previousOwner } = this.#claim;
     // The previous owner was gone when the shard was claimed, so it had stopped its attempts before it left.
     const wasStopped = released && host === previousOwner && !attempt.hasHost;
-    return wasStopped || this.#hosts.hasLeft(host) ? "stopped" : "lost";
+    return wasStopped || this.#hosting.hasLeft(host) ? "stopped" : "lost";
   }
 
   #isElsewhere({ run, worker, addedAt, renewedAt }: DelegatedAttempt): boolean {
-    const hosts = this.#hosts;
-    if (this.#clock.monotonic() - renewedAt >= hosts.lostMs) return false;
+    const hosting = this.#hosting;
+    if (this.#clock.monotonic() - renewedAt >= hosting.lostMs) return false;
     // A remote worker outlives the member it was connected to, and reconnects to another.
     if (isRemote(worker)) return true;
-    return !hosts.hasSeen(addedAt) || hosts.isLiving(hostOf(worker)) || hosts.isReporting(run.attemptId);
+    return !hosting.hasSeen(addedAt) || hosting.isLiving(hostOf(worker)) || hosting.isReporting(run.attemptId);
   }
 
   has(attemptId: string): boolean {
@@ -142,7 +142,7 @@ export class DelegatedAttempts {
     if (other !== undefined && principalOf(`${host}/${other}`) !== principalOf(worker)) return false;
     if (hosts.has(host)) return true;
     if (!isRemote(worker)) return false;
-    if (this.#hosts.isLiving(host)) return true;
+    if (this.#hosting.isLiving(host)) return true;
     // The member has just joined; or it was removed, and its call was delayed in a mailbox.
     throw new EngineError(
       "CALL_UNANSWERED",
@@ -175,7 +175,7 @@ export class DelegatedAttempts {
       this.#attempts.delete(id);
       for (const host of attempt.hosts) byHost.set(host, [...(byHost.get(host) ?? []), id]);
     }
-    for (const [host, ids] of byHost) this.#hosts.abort(host, ids);
+    for (const [host, ids] of byHost) this.#hosting.abort(host, ids);
   }
 
   /** Aborts the attempts of an instance that is quarantined. */
@@ -191,10 +191,10 @@ export class DelegatedAttempts {
    */
   #extendAfterStall(): void {
     const now = this.#clock.monotonic();
-    const graceMs = this.#hosts.lostMs / 2;
+    const graceMs = this.#hosting.lostMs / 2;
     const hasStalled = now - this.#sweptAt > graceMs;
     this.#sweptAt = now;
-    if (!hasStalled && this.#hosts.hasSeen(now - graceMs)) return;
+    if (!hasStalled && this.#hosting.hasSeen(now - graceMs)) return;
     for (const attempt of this.#attempts.values()) attempt.renewedAt = Math.max(attempt.renewedAt, now - graceMs);
   }
 

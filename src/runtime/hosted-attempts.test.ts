@@ -9,7 +9,7 @@ import { SeededRandom } from "../testing.ts";
 import { TestClock } from "../testing/test-clock.ts";
 import type { Call, Hint } from "./call.ts";
 import { decodeCall, decodeResult } from "./call-codec.ts";
-import { HostedAttempts, noOtherHosts } from "./hosted-attempts.ts";
+import { HostedAttempts, noHosting } from "./hosted-attempts.ts";
 
 const { workerBeatMs, workerLostMs } = defaultTimings;
 const leaseMs = ownPatience * workerLostMs;
@@ -374,12 +374,12 @@ describe("the end of an attempt that was hosted for another owner", () => {
 
 test("where there is one member alone, nobody else holds anything", () => {
   assert.deepEqual(
-    [noOtherHosts.isLiving("x"), noOtherHosts.hasLeft("x"), noOtherHosts.isReporting("a"), noOtherHosts.hasSeen(0)],
+    [noHosting.isLiving("x"), noHosting.hasLeft("x"), noHosting.isReporting("a"), noHosting.hasSeen(0)],
     [false, false, false, true],
   );
-  noOtherHosts.add(1, ["a"]);
-  noOtherHosts.reclaim("a");
-  noOtherHosts.abort("x", ["a"]);
+  noHosting.add(1, ["a"]);
+  noHosting.reclaim("a");
+  noHosting.abort("x", ["a"]);
 });
 
 /** The same moments as another clock's, by a clock that runs too fast or too slow. */

@@ -5,7 +5,7 @@ import { type ClusterTimings, ownPatience } from "../cluster/timings.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { WorkerConnection } from "../dispatch/worker.ts";
 import type { Input } from "./input.ts";
-import { type ReportedRun, type AttemptHosts, isRemote } from "./delegated-attempts.ts";
+import { type ReportedRun, type AttemptHosting, isRemote } from "./delegated-attempts.ts";
 import type { CallOf, CallType, Hint, ResultOf } from "./call.ts";
 
 export interface HostedAttemptsParts {
@@ -17,7 +17,7 @@ export interface HostedAttemptsParts {
     "abort" | "connectionOf" | "giveUpExpired" | "isReachable" | "isRunning" | "waitingFor"
   >;
   readonly member: () => string;
-  readonly members: Pick<AttemptHosts, "isLiving" | "hasLeft" | "hasSeen">;
+  readonly members: Pick<AttemptHosting, "isLiving" | "hasLeft" | "hasSeen">;
   readonly shardOf: (instanceId: string) => number;
   readonly call: <T extends CallType>(shard: number, call: CallOf<T>, timeoutMs: number) => Promise<ResultOf<T>>;
   readonly hint: (member: string, hint: Hint) => void;
@@ -32,7 +32,7 @@ export interface HostedAttemptsParts {
  *   attempt lost; an attempt that runs in this process is stopped. The lease counts from before the renewal was
  *   requested.
  */
-export class HostedAttempts implements AttemptHosts {
+export class HostedAttempts implements AttemptHosting {
   readonly lostMs: number;
   readonly #parts: HostedAttemptsParts;
   readonly #attempts = new Map<string, HostedAttempt>();
@@ -253,8 +253,8 @@ function isRenewedHere(dispatcher: HostedAttemptsParts["dispatcher"], attemptId:
   return dispatcher.isReachable(attemptId) || dispatcher.waitingFor(attemptId) !== undefined;
 }
 
-/** The hosts of a single member: attempts that are not here run nowhere. */
-export const noOtherHosts: AttemptHosts = {
+/** The hosting of a single member: attempts that are not here run nowhere. */
+export const noHosting: AttemptHosting = {
   lostMs: Infinity,
   isLiving: () => false,
   hasSeen: () => true,

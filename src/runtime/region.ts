@@ -3,10 +3,10 @@ import { EngineError, messageOf } from "../base/error.ts";
 import type { Machine } from "../kernel/machine.ts";
 import { shardOfId, shardOfKey } from "../stores/instance-key.ts";
 import { Fenced, type OutboxRow, type ShardClaim, type ShardRow } from "../stores/store.ts";
-import type { AttemptHosts } from "./delegated-attempts.ts";
+import type { AttemptHosting } from "./delegated-attempts.ts";
 import type { Hint } from "./call.ts";
 import { CodeActor } from "./code-actor.ts";
-import { noOtherHosts } from "./hosted-attempts.ts";
+import { noHosting } from "./hosted-attempts.ts";
 import { restoreGates, unfinishedInstances } from "./gated-instances.ts";
 import { IdleActors } from "./idle-actors.ts";
 import { countInstances, type InstanceCounts } from "./instance-counts.ts";
@@ -30,7 +30,7 @@ type OwnParts =
   | "hasSubscribers"
   | "publish"
   | "onLost"
-  | "hosts";
+  | "hosting";
 
 export interface RegionParts extends Omit<ShardParts, OwnParts> {
   /** Limit of idle instances in memory. */
@@ -49,7 +49,7 @@ export interface RegionParts extends Omit<ShardParts, OwnParts> {
 
 /** The other members, as far as a region needs them. */
 export interface RegionCluster {
-  readonly hostedAttempts: AttemptHosts;
+  readonly hostedAttempts: AttemptHosting;
   /** Sends a hint to the shard's owner, if it is known; it may get lost. */
   hintOwner(shard: number, hint: Hint): void;
 }
@@ -90,7 +90,7 @@ export class Region {
       gates: this.#gates,
       idle: new IdleActors(parts.idleMax),
       sharesInstances: parts.cluster !== undefined,
-      hosts: parts.cluster?.hostedAttempts ?? noOtherHosts,
+      hosting: parts.cluster?.hostedAttempts ?? noHosting,
       shardOf: (id) => this.shardOf(id),
       post: (row) => this.#post(row),
       onLost: (shard, error) => this.#onLost(shard, error),

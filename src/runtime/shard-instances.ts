@@ -6,7 +6,7 @@ import type { InstanceActor } from "./instance-actor.ts";
 import type { InstanceEntry } from "./instance-entry.ts";
 import { type InstanceTable, unknownInstance } from "./instance-table.ts";
 import type { Message, InputMessage } from "./message.ts";
-import type { AttemptHosts } from "./delegated-attempts.ts";
+import type { AttemptHosting } from "./delegated-attempts.ts";
 import type { ShardState } from "./shard-state.ts";
 import { type WaitingTask, waitingTasksOf } from "./waiting-task.ts";
 import type { WorkflowGates } from "./workflow-gate.ts";
@@ -15,7 +15,7 @@ export interface ShardInstancesParts {
   readonly table: InstanceTable;
   readonly state: ShardState;
   readonly gates: WorkflowGates;
-  readonly hosts: AttemptHosts;
+  readonly hosting: AttemptHosting;
 }
 
 /**
@@ -26,13 +26,13 @@ export class ShardInstances {
   readonly #table: InstanceTable;
   readonly #state: ShardState;
   readonly #gates: WorkflowGates;
-  readonly #hosts: AttemptHosts;
+  readonly #hosting: AttemptHosting;
 
   constructor(parts: ShardInstancesParts) {
     this.#table = parts.table;
     this.#state = parts.state;
     this.#gates = parts.gates;
-    this.#hosts = parts.hosts;
+    this.#hosting = parts.hosting;
   }
 
   /** Every unfinished instance, and those ended ones that are in memory. */
@@ -196,7 +196,7 @@ export class ShardInstances {
     if (input.type !== "AttemptEnded") return false;
     const { task, attempt, generation } = input;
     const run = { attemptId: attemptId({ ...address, generation }, task, attempt), instanceId: id };
-    this.#hosts.report(run, input, () => reply?.resolve());
+    this.#hosting.report(run, input, () => reply?.resolve());
     return true;
   }
 }

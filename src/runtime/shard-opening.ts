@@ -7,14 +7,14 @@ import type { InstanceTable } from "./instance-table.ts";
 import type { InstanceTaskRun } from "./instance-task-run.ts";
 import type { InstanceWakes } from "./instance-wakes.ts";
 import type { Outbox } from "./outbox.ts";
-import type { AttemptHosts, DelegatedAttempts } from "./delegated-attempts.ts";
+import type { AttemptHosting, DelegatedAttempts } from "./delegated-attempts.ts";
 
 export interface ShardOpeningParts {
   readonly shard: number;
   readonly claim: ShardClaim;
   readonly store: Store;
   readonly dispatcher: Dispatcher;
-  readonly hosts: AttemptHosts;
+  readonly hosting: AttemptHosting;
   readonly table: InstanceTable;
   readonly inbound: InboundMessages;
   readonly outbox: Outbox;
@@ -54,9 +54,9 @@ export class ShardOpening {
 
   /** Finds an attempt that was running when the shard was opened. */
   #find(run: InstanceTaskRun, worker: string): "here" | "elsewhere" | "stopped" | "lost" {
-    const { dispatcher, hosts, delegatedAttempts } = this.#parts;
+    const { dispatcher, hosting, delegatedAttempts } = this.#parts;
     if (dispatcher.rebind(run)) {
-      hosts.reclaim(run.attemptId);
+      hosting.reclaim(run.attemptId);
       return "here";
     }
     delegatedAttempts.add(run, worker);

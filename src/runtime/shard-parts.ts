@@ -10,7 +10,7 @@ import type { CodeRuntime } from "./code-runtime.ts";
 import type { Definitions } from "./definitions.ts";
 import type { IdleActors } from "./idle-actors.ts";
 import type { CommittedTurn } from "./message.ts";
-import type { AttemptHosts } from "./delegated-attempts.ts";
+import type { AttemptHosting } from "./delegated-attempts.ts";
 import type { WorkflowGates } from "./workflow-gate.ts";
 
 /** Parts shared by a member's shards. */
@@ -30,7 +30,7 @@ export interface ShardParts {
   readonly sharesInstances: boolean;
   readonly limits: MachineLimits;
   /** Other members, which may run attempts of this member's instances. */
-  readonly hosts: AttemptHosts;
+  readonly hosting: AttemptHosting;
   resolveJob(definition: TaskDefinition, params: string | undefined): string;
   /** The shard of the instance with that id. */
   shardOf(instanceId: string): number;

@@ -69,7 +69,7 @@ export class Shard {
 
   constructor(number: number, options: { claim: ShardClaim; lane: Lane; parts: ShardParts }) {
     const { claim, lane, parts: shared } = options;
-    const { clock, hosts } = shared;
+    const { clock, hosting } = shared;
     this.number = number;
     this.#lane = lane;
     this.#parts = shared;
@@ -77,7 +77,7 @@ export class Shard {
     const token = (this.token = new FencingToken(number, claim));
     const state = (this.#state = new ShardState(clock));
     const outbox = (this.#outbox = new Outbox(number, (id) => shared.shardOf(id)));
-    const delegatedAttempts = (this.delegatedAttempts = new DelegatedAttempts(clock, hosts, claim));
+    const delegatedAttempts = (this.delegatedAttempts = new DelegatedAttempts(clock, hosting, claim));
     const own = { shard: number, claim, token, state, outbox, delegatedAttempts, ...this.#callbacks() };
     const table = (this.#table = new InstanceTable({ ...shared, ...own }));
     const instances = (this.instances = new ShardInstances({ ...shared, ...own, table }));
@@ -183,7 +183,7 @@ export class Shard {
 
   /** Writes outstanding rows, and releases the shard. Running attempts continue. */
   async close(error: EngineError): Promise<void> {
-    const { dispatcher, hosts } = this.#parts;
+    const { dispatcher, hosting } = this.#parts;
     this.#state.beginClosing();
     this.#wakes.stop();
     dispatcher.drop((run) => this.#isMine(run));
@@ -192,7 +192,7 @@ export class Shard {
     await this.#lane.flush(this.#turns);
     this.#state.refuseIfClosed();
     this.#state.release(error);
-    hosts.add(this.number, this.#runningAttempts());
+    hosting.add(this.number, this.#runningAttempts());
     this.instances.dismissAll(error);
     this.#lane.leave(this.#turns);
     await this.#lane.releaseShard(this.#turns);

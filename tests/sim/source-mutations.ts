@@ -190,7 +190,7 @@ export const sourceMutations: readonly Mutation[] = [
     profile: "freezes",
     source: {
       file: "src/runtime/delegated-attempts.ts",
-      find: "    if (!hasStalled && this.#hosts.hasSeen(now - graceMs)) return;\n",
+      find: "    if (!hasStalled && this.#hosting.hasSeen(now - graceMs)) return;\n",
       replace: "    if (hasStalled || !hasStalled) return;\n",
     },
   },
