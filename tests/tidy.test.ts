@@ -18,6 +18,7 @@ import type { Check, Finding, Source } from "./tidy/source.ts";
 import { readSpecification, uncitedLines, undefinedCitations } from "./tidy/specification.ts";
 import { thrownCodes } from "./tidy/thrown-codes.ts";
 import { unusedExports } from "./tidy/unused-exports.ts";
+import { actionNames } from "./tidy/action-names.ts";
 import { glossary, vocabulary } from "./tidy/vocabulary.ts";
 import { comments, places } from "./tidy/words.ts";
 
@@ -71,6 +72,7 @@ describe("the sources", () => {
   test("export nothing that only tests use", () => none(unusedExports(sources)));
   test("promise no error that is not thrown", () => none(thrownCodes(sources)));
   test("use the field's words", () => none(sources.flatMap(vocabulary)));
+  test("name actions by verbs", () => none(sources.flatMap(actionNames)));
   test("of tests have tests in them: what tests share is in a *.rig.ts", () => none(sources.flatMap(holdsTests)));
 
   test("name no place that only their writer has", () => {
@@ -185,6 +187,17 @@ describe("a planted violation is caught:", () => {
     { check: vocabulary, path: "src/a.ts", text: `class MessageCourier {}`, what: /courier is router/ },
     { check: vocabulary, path: "src/a.ts", text: `class A { #pen = 1; }`, what: /pen is fencing token/ },
     { check: vocabulary, path: "src/caretaker.ts", text: `f();`, what: /caretaker is maintenance/ },
+    { check: actionNames, path: "src/a.ts", text: `class A { #ended(): void {} }`, what: /ended is an action/ },
+    { check: actionNames, path: "src/a.ts", text: `class A { async settled(): Promise<void> {} }`, what: /settled is/ },
+    {
+      check: actionNames,
+      path: "src/a.ts",
+      text: `class A { readonly movedTo = (b: B): void => f(b); }`,
+      what: /movedTo/,
+    },
+    { check: actionNames, path: "src/a.ts", text: `interface A { started(b: B): void }`, what: /started is an action/ },
+    { check: actionNames, path: "src/a.ts", text: `interface A { readonly lifted: () => void }`, what: /lifted is/ },
+    { check: actionNames, path: "src/a.ts", text: `function consumed(a: A): void {}`, what: /consumed is an action/ },
     { check: holdsTests, path: "src/a.test.ts", text: `export const rig = test;`, what: /no tests/ },
     { check: comments, path: "src/a.ts", text: `f(); // TODO later`, what: /note to oneself/ },
     { check: comments, path: "src/a.ts", text: `/* FIXME */ f();`, what: /note to oneself/ },
@@ -420,6 +433,13 @@ describe("what is allowed is left alone:", () => {
     },
     { check: citations, path: "src/a.ts", text: `/** RFC 9110 §99.1 */` },
     { check: vocabulary, path: "src/a.ts", text: `const open = "the pen"; // parked` },
+    {
+      check: actionNames,
+      path: "src/a.ts",
+      text: `class A { onEnded(): void {} succeed(): void {} whenSettled(): Promise<void> {} }`,
+    },
+    { check: actionNames, path: "src/a.ts", text: `function sorted(a: A[]): A[] {} function refused(): Error {}` },
+    { check: actionNames, path: "src/a.rig.ts", text: `class A { ended(): void {} }` },
     { check: holdsTests, path: "src/a.test.ts", text: `describe("a", () => { test("b", f); });` },
     { check: holdsTests, path: "src/a.rig.ts", text: `export const a = 1;` },
     { check: comments, path: "src/a.ts", text: `// @ts-expect-error: params do not fit\nf("TODO");` },

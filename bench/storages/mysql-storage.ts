@@ -26,14 +26,14 @@ export class MysqlStorage implements BenchStorage {
 
   async inDatabase<T>(work: (address: string) => Promise<T>, copyOf?: string): Promise<T> {
     const name = `bench_${randomUUID().replaceAll("-", "")}`;
-    await this.#connected(async (connection) => {
+    await this.#withConnection(async (connection) => {
       await connection.query(`CREATE DATABASE ${name}`);
       if (copyOf !== undefined) await copy(connection, databaseOf(copyOf), name);
     });
     try {
       return await work(this.#addressOf(name));
     } finally {
-      await this.#connected(async (connection) => await connection.query(`DROP DATABASE ${name}`));
+      await this.#withConnection(async (connection) => await connection.query(`DROP DATABASE ${name}`));
     }
   }
 
@@ -47,7 +47,7 @@ export class MysqlStorage implements BenchStorage {
     return url.href;
   }
 
-  async #connected(work: (connection: Connection) => Promise<unknown>): Promise<void> {
+  async #withConnection(work: (connection: Connection) => Promise<unknown>): Promise<void> {
     const connection = await createConnection(this.place);
     try {
       await work(connection);

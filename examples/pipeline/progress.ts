@@ -36,7 +36,7 @@ export class Progress {
 
   /** Of all instances: the nested one's changes count too. */
   async start(): Promise<void> {
-    this.#unsubscribe = this.#engine.subscribe(() => this.#changed());
+    this.#unsubscribe = this.#engine.subscribe(() => this.#onChange());
     this.#onRows(await this.read());
   }
 
@@ -60,7 +60,7 @@ export class Progress {
   }
 
   /** Changes that come while it reads share the next reading. */
-  #changed(): void {
+  #onChange(): void {
     this.#isStale = true;
     this.#reading ??= this.#readOn().finally(() => (this.#reading = undefined));
   }
