@@ -1,7 +1,7 @@
 /** Spec §8.1: limits of code workflows: each is a clear error, and what is below it works. And arguments that are not usable. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { defineJob, defineWorkflow, type Engine, StepFailed } from "../../src/index.ts";
+import { defineJob, defineWorkflow, type Engine, StepFailed, UpdateFailed } from "../../src/index.ts";
 import { sqlite } from "../../src/sqlite.ts";
 import { CodeRig } from "./code-rig.ts";
 import { Gate, says, stillWorks } from "./rig.ts";
@@ -152,7 +152,7 @@ describe("sizes", () => {
     const rig = await CodeRig.start(t, { workflows: [gives] });
     const handle = await rig.engine.startWorkflow(gives, undefined, { instanceId: "g" });
     await assert.rejects(handle.update("u"), (error) => {
-      assert.ok(error instanceof StepFailed);
+      assert.ok(error instanceof UpdateFailed);
       assert.equal(error.message, `update "u" failed: the answer to update "u" ${overLimit}`);
       return true;
     });
