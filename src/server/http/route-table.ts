@@ -30,12 +30,13 @@ export interface RouteTableParts {
 }
 
 /** Creates whose instance ids are derived from the key: the busiest operations, which need no record of the key. */
-const isKnownByItsWork: ReadonlySet<RouteName> = new Set(["triggerWorkflow", "runJob"]);
+const routesWithDerivedId: ReadonlySet<RouteName> = new Set(["triggerWorkflow", "runJob"]);
 
-const hasSecretAnswer: ReadonlySet<RouteName> = new Set(["createToken"]);
+/** Creates whose answer is a secret, so it is not recorded with the key. */
+const routesWithSecretAnswer: ReadonlySet<RouteName> = new Set(["createToken"]);
 
 /** Changes that do not need the store. */
-const needsNoStore: ReadonlySet<RouteName> = new Set(["drain"]);
+const routesWithoutStore: ReadonlySet<RouteName> = new Set(["drain"]);
 
 const keyLengthMax = 200;
 
@@ -66,7 +67,7 @@ function mountRoute<N extends RouteName>(
     const key = route.isCreate === true ? keyOf(request) : undefined;
     const traceparent = headerOf(request, "traceparent");
     const asked: AuthorizedRequest<N> = { ...checked, caller, key, isRepeat: false, traceparent };
-    if (key === undefined || isKnownByItsWork.has(name)) return await handle(asked);
+    if (key === undefined || routesWithDerivedId.has(name)) return await handle(asked);
     const { params, query, body } = raw;
     return await keys.once(
       {
@@ -75,7 +76,7 @@ function mountRoute<N extends RouteName>(
         target: JSON.stringify([caller.name, params]),
         key,
         content: [query, body],
-        isSecret: hasSecretAnswer.has(name),
+        isSecret: routesWithSecretAnswer.has(name),
       },
       async (isRepeat) => await handle({ ...asked, isRepeat }),
     );
@@ -104,7 +105,7 @@ function mountRoute<N extends RouteName>(
         const data = await (isAway ? deadlines.query(read) : deadlines.query(read, answerMs + waitMsOf(request)));
         return reply.code(status).send({ code: 0, data: data ?? null });
       }
-      if (isAway && !needsNoStore.has(name)) throw storeAway(storeHealth);
+      if (isAway && !routesWithoutStore.has(name)) throw storeAway(storeHealth);
       try {
         const data = (await deadlines.change(carryOut(request, caller), answerMs)) ?? null;
         await note(audit.append(auditEntryOf(request, { status, data })));
