@@ -47,7 +47,7 @@ function looks(store: Store, finished: number): Readonly<Record<string, Look>> {
   };
   const find = async (id: string): Promise<number> => ((await store.findFinished(id)) === undefined ? 0 : 1);
   const endedBefore = async (time: number): Promise<number> => {
-    return (await store.finishedBefore({ status: "Success", endedBefore: time, limit: 1000 })).length;
+    return (await store.listFinishedBefore({ status: "Success", endedBefore: time, limit: 1000 })).length;
   };
   /** From the oldest up. */
   const some = (nth: number): number => Math.floor(((nth + 0.5) / times) * finished);

@@ -39,7 +39,7 @@ export class Recorder {
   constructor(store: Store) {
     const claimShard = store.claimShard.bind(store);
     const commit = store.commit.bind(store);
-    const loadInstances = store.loadInstances.bind(store);
+    const listUnfinished = store.listUnfinished.bind(store);
     const loadHistory = store.loadHistory.bind(store);
     store.claimShard = async (shard, owner) => {
       this.#shards.add(shard);
@@ -51,9 +51,9 @@ export class Recorder {
       this.#underWay.delete(copy);
       this.#endedSince.push(copy);
     };
-    store.loadInstances = async (shard, page) => {
-      this.#reads.push({ name: "loadInstances", shard, ...page });
-      return await loadInstances(shard, page);
+    store.listUnfinished = async (shard, page) => {
+      this.#reads.push({ name: "listUnfinished", shard, ...page });
+      return await listUnfinished(shard, page);
     };
     store.loadHistory = async (instances) => {
       this.#reads.push({ name: "loadHistory", instances: [...instances] });

@@ -124,7 +124,7 @@ async function nextWake(storage: Store, afterTime: number): Promise<number | und
   const limit = 1000;
   let next = Infinity;
   for (let after: number | undefined = firstKey(0) - 1; after !== undefined;) {
-    const rows = await storage.loadInstances(0, { after, limit });
+    const rows = await storage.listUnfinished(0, { after, limit });
     for (const { wakeAt, quarantined } of rows) {
       if (wakeAt !== null && wakeAt > afterTime && quarantined === null) next = Math.min(next, wakeAt);
     }

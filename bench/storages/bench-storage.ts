@@ -23,5 +23,5 @@ export interface BareDriver {
 
 /** What an engine reads when it opens a shard, as it asked its store for it. */
 export type Read =
-  | { readonly name: "loadInstances"; readonly shard: number; readonly after: number; readonly limit: number }
+  | { readonly name: "listUnfinished"; readonly shard: number; readonly after: number; readonly limit: number }
   | { readonly name: "loadHistory"; readonly instances: readonly number[] };

@@ -43,8 +43,10 @@ export class MysqlDriver implements BareDriver {
 
   readyRead(read: Read): () => Promise<Result[]> {
     const query =
-      read.name === "loadInstances"
-        ? statements.get("load-instances").with(whole(read.after), whole(lastKeyOf(read.shard)), whole(read.limit))
+      read.name === "listUnfinished"
+        ? statements
+            .get("list-unfinished-by-shard")
+            .with(whole(read.after), whole(lastKeyOf(read.shard)), whole(read.limit))
         : statements.get("load-history").with(list(read.instances.map(whole)));
     return this.#ready([`${settings};${query}`]);
   }
@@ -54,7 +56,7 @@ export class MysqlDriver implements BareDriver {
   }
 
   async lastBatch(shard: number): Promise<number> {
-    const query = statements.get("read-standings").with(list([whole(shard)]));
+    const query = statements.get("load-standings").with(list([whole(shard)]));
     return lastNumber(await this.#send([`${settings};${query}`]), "batch");
   }
 

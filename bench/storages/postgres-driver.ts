@@ -40,8 +40,11 @@ export class PostgresDriver implements BareDriver {
 
   readyRead(read: Read): () => Promise<void> {
     const step: BoundStatement =
-      read.name === "loadInstances"
-        ? { statement: this.#statements.get("load-instances"), values: [read.after, lastKeyOf(read.shard), read.limit] }
+      read.name === "listUnfinished"
+        ? {
+            statement: this.#statements.get("list-unfinished-by-shard"),
+            values: [read.after, lastKeyOf(read.shard), read.limit],
+          }
         : { statement: this.#statements.get("load-history"), values: [bigints(read.instances)] };
     return this.#ready([step]);
   }

@@ -77,7 +77,7 @@ class SqliteDriver implements BareDriver {
   }
 
   async lastBatch(shard: number): Promise<number> {
-    return Number(this.#statements.get("read-shard").get(shard)?.["batch"]);
+    return Number(this.#statements.get("find-shard").get(shard)?.["batch"]);
   }
 
   async close(): Promise<void> {
@@ -85,8 +85,11 @@ class SqliteDriver implements BareDriver {
   }
 
   #callOf(read: Read): Call {
-    return read.name === "loadInstances"
-      ? { statement: this.#statements.get("load-instances"), values: [read.after, lastKeyOf(read.shard), read.limit] }
+    return read.name === "listUnfinished"
+      ? {
+          statement: this.#statements.get("list-unfinished-by-shard"),
+          values: [read.after, lastKeyOf(read.shard), read.limit],
+        }
       : { statement: this.#statements.get("load-history"), values: [JSON.stringify(read.instances)] };
   }
 

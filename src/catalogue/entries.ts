@@ -10,13 +10,13 @@ export type CatalogueStore = Pick<
   Store,
   | "clusters"
   | "saveDefinitions"
-  | "loadDefinition"
+  | "findDefinition"
   | "findDocument"
   | "listDocuments"
   | "saveDocument"
   | "deleteDocument"
   | "appendLines"
-  | "readLines"
+  | "listLines"
   | "deleteLines"
 >;
 
@@ -104,7 +104,7 @@ export class Entries {
   async loadSpec({ name, saves }: CatalogueEntry, version: string): Promise<DagSpec> {
     // The engine also stores its own versions of nested workflows; those were never saved here.
     const isSave = saves.some((save) => save.version === version);
-    const row = isSave ? await this.#store.loadDefinition(name, version) : undefined;
+    const row = isSave ? await this.#store.findDefinition(name, version) : undefined;
     if (row !== undefined) return JSON.parse(row.spec) as DagSpec;
     throw new EngineError(
       "WORKFLOW_UNKNOWN",
@@ -121,7 +121,7 @@ export class Entries {
   /** Skips announced changes up to now; `takeChanged` returns later ones. */
   async skipChanges(): Promise<void> {
     if (this.#store.clusters === "never") return;
-    const [last] = await this.#store.readLines(changesTopic, { last: true, limit: 1 });
+    const [last] = await this.#store.listLines(changesTopic, { last: true, limit: 1 });
     this.#changesRead = last?.number ?? 0;
   }
 
@@ -130,7 +130,7 @@ export class Entries {
     const names = new Set<string>();
     if (this.#store.clusters === "never") return names;
     for (;;) {
-      const lines = await this.#store.readLines(changesTopic, { after: this.#changesRead, limit: pageSize });
+      const lines = await this.#store.listLines(changesTopic, { after: this.#changesRead, limit: pageSize });
       for (const { number, body } of lines) {
         names.add(body);
         this.#changesRead = number;

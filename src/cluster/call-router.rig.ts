@@ -9,7 +9,7 @@ import type { Bus, BusConnection, BusListener } from "./bus.ts";
 import { CallRouter, type CallRouterOptions, type DeliveredCall } from "./call-router.ts";
 import { type ClusterTimings, defaultTimings } from "./timings.ts";
 
-type Method = "post" | "readMailbox" | "deleteFromMailbox" | "deleteMailboxRowsBefore";
+type Method = "post" | "listMailboxRows" | "deleteMailboxRows" | "deleteMailboxRowsBefore";
 
 /** Before: nothing happened. After: it happened, and only the answer was lost. */
 export type StoreFault = "before" | "after" | undefined;
@@ -53,12 +53,12 @@ export class Mailboxes {
     });
   }
 
-  async readMailbox(mailboxes: readonly string[], limit: number): Promise<MailboxRow[]> {
+  async listMailboxRows(mailboxes: readonly string[], limit: number): Promise<MailboxRow[]> {
     this.readsUnderWay++;
     this.readsUnderWayMax = Math.max(this.readsUnderWayMax, this.readsUnderWay);
     const at = this.#clock.now();
     try {
-      return await this.#do("readMailbox", () => {
+      return await this.#do("listMailboxRows", () => {
         const found = this.#rows.filter((row) => mailboxes.includes(row.mailbox)).slice(0, limit);
         this.reads.push({ at, mailboxes, limit, found: found.length });
         return found.map(({ id, mailbox, body }) => ({ id, mailbox, body }));
@@ -68,10 +68,10 @@ export class Mailboxes {
     }
   }
 
-  deleteFromMailbox(ids: readonly number[]): Promise<void> {
+  deleteMailboxRows(ids: readonly number[]): Promise<void> {
     const gone = new Set(ids);
     this.deletions.push([...ids]);
-    return this.#do("deleteFromMailbox", () => void (this.#rows = this.#rows.filter((row) => !gone.has(row.id))));
+    return this.#do("deleteMailboxRows", () => void (this.#rows = this.#rows.filter((row) => !gone.has(row.id))));
   }
 
   deleteMailboxRowsBefore(before: number): Promise<void> {

@@ -474,7 +474,7 @@ describe("stopping", () => {
       "shard:1",
       formatEnvelope({ kind: "request", id: "1", key: "k", from: "b", shard: 1, body: 1 }),
     );
-    cluster.mailboxes.delayMsOf = (method) => (method === "readMailbox" ? 2000 : 0);
+    cluster.mailboxes.delayMsOf = (method) => (method === "listMailboxRows" ? 2000 : 0);
     await cluster.clock.advance(1000);
     a.router.stop(new EngineError("ENGINE_STATE", "stopped"));
     await cluster.clock.advance(5000);
@@ -608,7 +608,7 @@ describe("mail", () => {
   test("that fills a page is followed by the next page at once, one read at a time", async (t) => {
     const cluster = fresh(t, { bus: "none" });
     cluster.member("b", 1);
-    cluster.mailboxes.delayMsOf = (method) => (method === "readMailbox" ? 20 : 0);
+    cluster.mailboxes.delayMsOf = (method) => (method === "listMailboxRows" ? 20 : 0);
     for (let id = 0; id < 450; id++) cluster.mailboxes.put("shard:1", mail(id));
     await cluster.clock.advance(700);
     assert.equal(cluster.handled.length, 450);
@@ -735,7 +735,7 @@ describe("mail", () => {
     const { cluster, b } = pair(t, { bus: "none" });
     cluster.mailboxes.put("shard:1", mail(1));
     for (const fault of ["before", "after"] as const) {
-      cluster.mailboxes.faultOf = (method) => (method === "deleteFromMailbox" ? fault : undefined);
+      cluster.mailboxes.faultOf = (method) => (method === "deleteMailboxRows" ? fault : undefined);
       await cluster.clock.advance(3000);
     }
     cluster.mailboxes.faultOf = () => undefined;
@@ -751,8 +751,8 @@ describe("mail", () => {
     cluster.answer = () => new Promise<void>((resolve) => (finish = resolve));
     cluster.mailboxes.put("shard:1", mail(1));
     await cluster.clock.advance(700);
-    const read = cluster.mailboxes.readMailbox.bind(cluster.mailboxes);
-    cluster.mailboxes.readMailbox = async (mailboxes, limit) => {
+    const read = cluster.mailboxes.listMailboxRows.bind(cluster.mailboxes);
+    cluster.mailboxes.listMailboxRows = async (mailboxes, limit) => {
       const rows = await read(mailboxes, limit);
       finish?.();
       await new Promise<void>((resolve) => cluster.clock.after(100, resolve));
@@ -764,7 +764,7 @@ describe("mail", () => {
 
   test("is tried again when it could not be read", async (t) => {
     const { cluster, a } = pair(t, { bus: "none" });
-    cluster.mailboxes.faultOf = (method) => (method === "readMailbox" ? "before" : undefined);
+    cluster.mailboxes.faultOf = (method) => (method === "listMailboxRows" ? "before" : undefined);
     const call = watch(a.call(1, "x"));
     await cluster.clock.advance(3000);
     assert.equal(call.state, "waiting");

@@ -13,7 +13,7 @@ const inHandMax = 2000;
  */
 const oldMailMs = 3_600_000;
 
-export type MailboxStore = Pick<Store, "post" | "readMailbox" | "deleteFromMailbox" | "deleteMailboxRowsBefore">;
+export type MailboxStore = Pick<Store, "post" | "listMailboxRows" | "deleteMailboxRows" | "deleteMailboxRowsBefore">;
 
 /**
  * Reads the mailboxes of a member, one read at a time, and deletes rows that are dealt with. A row is *in hand* from the
@@ -95,7 +95,7 @@ export class MailboxPoller {
     if (this.#isStopped) return;
     for (const id of this.#deleted.splice(0)) this.#inHand.delete(id);
     const limit = Math.min(pageSize + this.#inHand.size, inHandMax);
-    const rows = await this.#store.readMailbox(this.#names(), limit);
+    const rows = await this.#store.listMailboxRows(this.#names(), limit);
     if (this.#isStopped) return;
     const fresh = rows.filter((row) => !this.#inHand.has(row.id));
     this.#hasMore = rows.length >= limit && fresh.length > 0;
@@ -138,7 +138,7 @@ export class MailboxPoller {
     try {
       while (this.#done.length > 0 && !this.#isStopped) {
         const ids = [...this.#done];
-        await this.#store.deleteFromMailbox(ids);
+        await this.#store.deleteMailboxRows(ids);
         this.#done.splice(0, ids.length);
         this.#deleted.push(...ids);
       }

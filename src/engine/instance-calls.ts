@@ -92,7 +92,7 @@ export class InstanceCalls {
 
   async readHistory(id: string, page: { afterTurn: number; limit: number }): Promise<HistoryEntry[]> {
     const { key } = await this.read({ type: "GetIdentity", id });
-    const rows = await this.#parts.store.readHistory(key, page);
+    const rows = await this.#parts.store.listHistory(key, page);
     return rows.map(({ turn, at, firstEvent, events }) => ({
       turn,
       at,
@@ -102,11 +102,11 @@ export class InstanceCalls {
   }
 
   async readPayload(key: number, payload: Payload | undefined): Promise<unknown> {
-    return parseOptional(await readText(payload, (refs) => this.#parts.store.readPayloads(key, refs)));
+    return parseOptional(await readText(payload, (refs) => this.#parts.store.loadPayloads(key, refs)));
   }
 
   async #readPayloads(key: number, payloads: Payloads): Promise<Record<string, unknown>> {
-    return parseTexts(await readTexts(payloads, (refs) => this.#parts.store.readPayloads(key, refs)));
+    return parseTexts(await readTexts(payloads, (refs) => this.#parts.store.loadPayloads(key, refs)));
   }
 }
 

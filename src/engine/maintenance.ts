@@ -110,7 +110,7 @@ export class Maintenance {
     purge: (found: readonly { key: number; id: string }[]) => Promise<number>,
   ): Promise<number> {
     for (let purged = 0; ;) {
-      const found = await this.#store.finishedBefore({ status, endedBefore, limit: purgeChunk });
+      const found = await this.#store.listFinishedBefore({ status, endedBefore, limit: purgeChunk });
       const gone = found.length === 0 || this.#isStopped ? 0 : await purge(found);
       if (gone === 0) return purged;
       purged += gone;

@@ -17,8 +17,8 @@ describe("definitions", () => {
     store = new MemoryStore();
     reads = 0;
     await store.open();
-    const load = store.loadDefinition.bind(store);
-    store.loadDefinition = async (name, version) => {
+    const load = store.findDefinition.bind(store);
+    store.findDefinition = async (name, version) => {
       reads++;
       return await load(name, version);
     };

@@ -52,7 +52,7 @@ export class Definitions {
   async load(name: string, version: string): Promise<Definition> {
     const known = this.find(name, version);
     if (known !== undefined) return known;
-    const row = await this.#store.loadDefinition(name, version);
+    const row = await this.#store.findDefinition(name, version);
     if (row === undefined) {
       throw new EngineError("WORKFLOW_UNKNOWN", `workflow "${name}" has no version ${version} in the store`);
     }
@@ -61,7 +61,7 @@ export class Definitions {
 
   /** The newest version of that name, if there is any. */
   async latest(name: string): Promise<Definition | undefined> {
-    const row = await this.#store.latestDefinition(name);
+    const row = await this.#store.findLatestDefinition(name);
     if (row === undefined) return undefined;
     return this.find(row.name, row.version) ?? this.#fromRow(row);
   }

@@ -101,7 +101,7 @@ export class InstanceTable {
     const all: InstanceRow[] = [];
     let after = firstKey(this.#shard) - 1;
     for (;;) {
-      const rows = await this.#store.loadInstances(this.#shard, { after, limit: instancesPerPage });
+      const rows = await this.#store.listUnfinished(this.#shard, { after, limit: instancesPerPage });
       for (const row of rows) {
         this.add(InstanceEntry.fromRow(row));
         all.push(row);
@@ -162,7 +162,7 @@ export class InstanceTable {
   }
 
   async row(entry: InstanceEntry): Promise<InstanceRow> {
-    const [row] = await this.#store.loadInstances(this.#shard, { after: entry.key - 1, limit: 1 });
+    const [row] = await this.#store.listUnfinished(this.#shard, { after: entry.key - 1, limit: 1 });
     if (row?.key !== entry.key) throw unknownInstance(entry.id);
     return row;
   }

@@ -29,7 +29,7 @@ export async function recordHistory(
   store: Store,
   { id, key }: { readonly id: string; readonly key: number },
 ): Promise<RecordedHistory> {
-  const read = async ({ ref }: PayloadRef): Promise<string> => (await store.readPayloads(key, [ref]))[0] as string;
+  const read = async ({ ref }: PayloadRef): Promise<string> => (await store.loadPayloads(key, [ref]))[0] as string;
   const turns: RecordedTurn[] = [];
   for (const { turn, at, events } of await store.loadHistory([key])) {
     const texts: Event[] = [];

@@ -186,7 +186,7 @@ export class ShardTurns implements ActorShard {
   /** Waits for a store that is away: no job fails because its inputs could not be read, even if its shard moves. */
   async readPayloads(instance: number, refs: readonly number[]): Promise<string[]> {
     const { clock, store, dispatcher } = this.#shared;
-    const read = (): Promise<string[]> => store.readPayloads(instance, refs);
+    const read = (): Promise<string[]> => store.loadPayloads(instance, refs);
     return await retryWhileUnavailable(clock, read, () => dispatcher.isShutDown);
   }
 

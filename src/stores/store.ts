@@ -12,6 +12,11 @@ import type { InstanceStatus, EndStatus, TaskStatus } from "../kernel/status.ts"
  * Every call settles: an adapter that gets no answer before its deadline fails with `STORE_UNAVAILABLE`.
  * `open` may also give `STORE_LOCKED`, `STORE_READ_ONLY`, `STORE_FULL`, `STORE_CORRUPT`, `STORE_NEWER`, `STORE_DENIED`
  * and `STORE_UNSUITABLE`.
+ *
+ * The verb of a read says how much it returns:
+ * - `find…`: one row by its key or unique name; undefined if there is none.
+ * - `load…`: all rows of what is named: a table, a shard, an instance, a list of keys.
+ * - `list…`: a page, at most `limit` rows in a fixed order.
  */
 export interface Store {
   /**
@@ -61,22 +66,22 @@ export interface Store {
    */
   commit(batch: Batch): Promise<void>;
 
-  /** Returns unfinished instances of a shard, by key; `after` pages. */
-  loadInstances(shard: number, page: { after: number; limit: number }): Promise<InstanceRow[]>;
+  /** Lists unfinished instances of a shard, by key; `after` pages. */
+  listUnfinished(shard: number, page: { after: number; limit: number }): Promise<InstanceRow[]>;
   /** Returns the whole history of these instances, ordered by instance and turn. */
   loadHistory(instances: readonly number[]): Promise<HistoryRow[]>;
-  /** Returns a page of one instance's history. */
-  readHistory(instance: number, page: { afterTurn: number; limit: number }): Promise<HistoryRow[]>;
-  readTasks(instance: number): Promise<TaskRow[]>;
+  /** Lists turns of one instance. */
+  listHistory(instance: number, page: { afterTurn: number; limit: number }): Promise<HistoryRow[]>;
+  loadTasks(instance: number): Promise<TaskRow[]>;
   /** Returns payloads in the order of `refs`. A missing one is `STORE_DATA`: a reference is never committed without its row. */
-  readPayloads(instance: number, refs: readonly number[]): Promise<string[]>;
+  loadPayloads(instance: number, refs: readonly number[]): Promise<string[]>;
 
-  /** Returns the newest finished instance of that id. */
+  /** Finds the newest finished instance of that id. */
   findFinished(id: string): Promise<FinishedRow | undefined>;
   /** Lists unfinished and finished instances together, newest first: by the time they were created, then by key. */
   listInstances(filter: InstanceFilter): Promise<InstanceSummary[]>;
-  /** Returns finished instances of that status that ended before the time, in the order they were created; for retention. */
-  finishedBefore(filter: {
+  /** Lists finished instances of that status that ended before the time, in the order they were created; for retention. */
+  listFinishedBefore(filter: {
     status: EndStatus;
     endedBefore: number;
     limit: number;
@@ -89,14 +94,14 @@ export interface Store {
   /** Returns the number of the last message that this shard ever sent to each target. */
   loadSent(source: number): Promise<{ target: number; number: number }[]>;
 
-  /** Returns the outcome of the request with that idempotency key; undefined if it is unknown or has expired. */
-  findRequest(shard: number, key: string): Promise<RequestRow | undefined>;
+  /** Finds the outcome of the request with that idempotency key; undefined if it is unknown or has expired. */
+  findRequest(shard: number, idempotencyKey: string): Promise<RequestRow | undefined>;
 
   /** Posts a message to a mailbox, outside of any commit: for members that the bus does not connect. */
   post(mail: { readonly mailbox: string; readonly body: string; readonly at: number }): Promise<void>;
-  /** Returns messages of these mailboxes in the order they were posted. */
-  readMailbox(mailboxes: readonly string[], limit: number): Promise<MailboxRow[]>;
-  deleteFromMailbox(ids: readonly number[]): Promise<void>;
+  /** Lists messages of these mailboxes in the order they were posted. */
+  listMailboxRows(mailboxes: readonly string[], limit: number): Promise<MailboxRow[]>;
+  deleteMailboxRows(ids: readonly number[]): Promise<void>;
   /** Deletes messages of all mailboxes that were posted before the time and never fetched. */
   deleteMailboxRowsBefore(at: number): Promise<void>;
 
@@ -106,9 +111,9 @@ export interface Store {
 
   /** Inserts definitions outside of any commit; existing versions stay as they are. */
   saveDefinitions(definitions: readonly DefinitionRow[]): Promise<void>;
-  loadDefinition(name: string, version: string): Promise<DefinitionRow | undefined>;
-  /** Returns the definition saved last under that name. */
-  latestDefinition(name: string): Promise<DefinitionRow | undefined>;
+  findDefinition(name: string, version: string): Promise<DefinitionRow | undefined>;
+  /** Finds the definition saved last under that name. */
+  findLatestDefinition(name: string): Promise<DefinitionRow | undefined>;
   /** Lists every saved version of a workflow, newest first; `before` pages, by the number of the save. */
   listDefinitions(name: string, page: { limit: number; before?: number }): Promise<SavedDefinition[]>;
 
@@ -136,8 +141,8 @@ export interface Store {
    * after an answer that was lost may be stored twice.
    */
   appendLines(lines: readonly { topic: string; at: number; body: string }[]): Promise<void>;
-  /** Returns lines of one topic in order. */
-  readLines(topic: string, page: LinePage): Promise<LineRow[]>;
+  /** Lists lines of one topic in order. */
+  listLines(topic: string, page: LinePage): Promise<LineRow[]>;
   /** Deletes lines from before the time in all topics with the prefix. Works in small steps, so a failure may leave some. */
   deleteLines(topicPrefix: string, before: number): Promise<void>;
   /** Deletes all lines of the topic. Works in small steps, so a failure may leave some. */

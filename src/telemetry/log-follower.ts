@@ -9,7 +9,7 @@ const lookEveryMs = 1000;
 const pageLines = 500;
 
 export interface LogFollowerParts {
-  readonly store: Pick<Store, "readLines">;
+  readonly store: Pick<Store, "listLines">;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly topic: string;
@@ -57,7 +57,7 @@ export class LogFollower {
     try {
       while (this.#hasNews && !this.#isStopped) {
         this.#hasNews = false;
-        const rows = await store.readLines(topic, { after: this.#after, limit: pageLines });
+        const rows = await store.listLines(topic, { after: this.#after, limit: pageLines });
         for (const row of rows) {
           // The listener may have stopped the follower.
           if (this.#isStopped) break;

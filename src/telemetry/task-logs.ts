@@ -24,7 +24,7 @@ interface WaitingLine {
 }
 
 export interface TaskLogsParts {
-  readonly store: Pick<Store, "appendLines" | "readLines" | "deleteLines">;
+  readonly store: Pick<Store, "appendLines" | "listLines" | "deleteLines">;
   readonly clock: Clock;
   readonly logger: Logger;
   /** The trace id of lines that were logged outside a span of this process. */
@@ -94,7 +94,7 @@ export class TaskLogs {
   /** Reads the lines of an instance, in order. Throws the store's errors. */
   async read(instanceId: string, page: LogPage): Promise<KeptLogLine[]> {
     await this.flush();
-    return (await this.#parts.store.readLines(topicOf(instanceId), page)).map(keptLine);
+    return (await this.#parts.store.listLines(topicOf(instanceId), page)).map(keptLine);
   }
 
   /**

@@ -54,7 +54,7 @@ export class DefinitionList {
     await this.#number();
     const ordered = this.#notes.prepare("SELECT name, version FROM definition ORDER BY name, saved");
     for (const { name, version } of ordered.iterate()) {
-      const row = await this.#store.loadDefinition(fromNote(name), fromNote(version));
+      const row = await this.#store.findDefinition(fromNote(name), fromNote(version));
       if (row !== undefined) yield row;
     }
   }
@@ -71,12 +71,12 @@ export class DefinitionList {
   }
 
   async #read(name: string, version: string): Promise<void> {
-    const row = await this.#store.loadDefinition(name, version);
+    const row = await this.#store.findDefinition(name, version);
     if (row !== undefined)
       for (const nested of nestedIn((JSON.parse(row.spec) as Partial<DagSpec>).nodes ?? [])) this.note(nested);
     if (this.#names.has(name)) return;
     this.#names.add(name);
-    const latest = await this.#store.latestDefinition(name);
+    const latest = await this.#store.findLatestDefinition(name);
     if (latest !== undefined) this.note(latest);
   }
 

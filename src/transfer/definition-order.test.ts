@@ -27,7 +27,7 @@ async function isTaken(moved: string, there: string): Promise<boolean> {
     ledger.close();
   }
   await store.saveDefinitions(moved.split("").map((version) => row(version)));
-  assert.equal((await store.latestDefinition("nightly"))?.version, moved.at(-1));
+  assert.equal((await store.findLatestDefinition("nightly"))?.version, moved.at(-1));
   return true;
 }
 

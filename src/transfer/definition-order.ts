@@ -10,12 +10,12 @@ export async function refuseOtherOrder(store: Store, ledger: ImportLedger): Prom
   let lacksOthers = false;
   for (const { row, isLatest } of ledger.definitions()) {
     const { name, version } = row;
-    const isThere = (await store.loadDefinition(name, version)) !== undefined;
+    const isThere = (await store.findDefinition(name, version)) !== undefined;
     if (!isLatest) {
       lacksOthers ||= !isThere;
       continue;
     }
-    const newest = (await store.latestDefinition(name))?.version;
+    const newest = (await store.findLatestDefinition(name))?.version;
     if (isThere && (newest !== version || lacksOthers)) {
       throw new EngineError(
         "OPTION_INVALID",

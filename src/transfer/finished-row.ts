@@ -21,7 +21,7 @@ export async function readFinished(store: Store, summary: InstanceSummary): Prom
 }
 
 async function fold(store: Store, { id, key, workflow, version }: InstanceSummary): Promise<FinishedRow> {
-  const definition = await store.loadDefinition(workflow, version);
+  const definition = await store.findDefinition(workflow, version);
   if (definition === undefined) {
     throw new EngineError(
       "STORE_DATA",
@@ -34,7 +34,7 @@ async function fold(store: Store, { id, key, workflow, version }: InstanceSummar
       ? new CodeMachine({ id, key, limits: defaultLimits, timeoutMs: undefined })
       : new DagMachine(new Graph(spec), id, key, defaultLimits);
   for (let afterTurn = -1; ;) {
-    const page = await store.readHistory(key, { afterTurn, limit: turnsPerPage });
+    const page = await store.listHistory(key, { afterTurn, limit: turnsPerPage });
     for (const { events, at } of page) for (const event of JSON.parse(events) as Event[]) machine.apply(event, at);
     const last = page.at(-1);
     if (last === undefined) return finishedRow(machine);

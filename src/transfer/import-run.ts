@@ -212,7 +212,7 @@ export class ImportRun {
   async #askGates(): Promise<void> {
     if (!this.#target.sharesInstances) return;
     for (const waiting of this.#ledger.waiting()) {
-      const definition = await this.#target.store.loadDefinition(waiting.workflow, waiting.version);
+      const definition = await this.#target.store.findDefinition(waiting.workflow, waiting.version);
       const limit = definition && (JSON.parse(definition.spec) as DagSpec).maxInstances;
       if (limit !== undefined && limit.max > 0) await this.#messages.ask(waiting, limit);
     }

@@ -44,9 +44,9 @@ async function readInstances({ contents }: TargetStore, ledger: ImportLedger): P
 async function readDefinitions(store: Store, ledger: ImportLedger): Promise<void> {
   for (const { row, isLatest } of ledger.definitions()) {
     const { name, version, spec } = row;
-    const found = await store.loadDefinition(name, version);
+    const found = await store.findDefinition(name, version);
     if (found?.spec !== spec) throw differs(`version ${version} of workflow "${name}"`);
-    if (isLatest && (await store.latestDefinition(name))?.version !== version) {
+    if (isLatest && (await store.findLatestDefinition(name))?.version !== version) {
       throw differs(`the newest version of workflow "${name}"`);
     }
   }

@@ -68,7 +68,7 @@ export class StoreContents {
   }
 
   #parts(instance: number): AsyncGenerator<Part> {
-    const opening = Promise.all([this.#turns(instance, -1), this.#store.readTasks(instance)]);
+    const opening = Promise.all([this.#turns(instance, -1), this.#store.loadTasks(instance)]);
     // The reader of the stream gets the error; without a reader it is dropped.
     opening.catch(() => undefined);
     return this.#partsAfter(instance, opening);
@@ -103,7 +103,7 @@ export class StoreContents {
     for (const shard of this.#shards) {
       let after = firstKey(shard) - 1;
       for (;;) {
-        const page = await this.#store.loadInstances(shard, { after, limit: instancesPerPage });
+        const page = await this.#store.listUnfinished(shard, { after, limit: instancesPerPage });
         const last = page.at(-1);
         if (last === undefined) break;
         yield page;
@@ -126,11 +126,11 @@ export class StoreContents {
   }
 
   async #turns(instance: number, afterTurn: number): Promise<readonly TurnRow[]> {
-    return await this.#store.readHistory(instance, { afterTurn, limit: turnsPerPage });
+    return await this.#store.listHistory(instance, { afterTurn, limit: turnsPerPage });
   }
 
   async #values(instance: number, refs: readonly number[]): Promise<ValueRow[]> {
-    const bodies = await this.#store.readPayloads(instance, refs);
+    const bodies = await this.#store.loadPayloads(instance, refs);
     return bodies.map((body, place) => ({ ref: refs[place] as number, body }));
   }
 }

@@ -49,22 +49,22 @@ export async function whatLanded(store: Store, which: Which): Promise<string> {
 async function partsOf(store: Store, which: Which): Promise<Record<string, boolean>> {
   const { shard, number } = which;
   const [key, ended] = keysOf(which);
-  const instances = await store.loadInstances(shard, { after: key - 1, limit: 1 });
+  const instances = await store.listUnfinished(shard, { after: key - 1, limit: 1 });
   const messages = await store.loadOutbox([shard + 1]);
   const marks = await store.loadOffsets(shard);
   const looping = loopingKey(shard);
-  const [first] = await store.loadInstances(shard, { after: looping - 1, limit: 1 });
+  const [first] = await store.listUnfinished(shard, { after: looping - 1, limit: 1 });
   const loops = first?.key === looping;
   return {
     "earlier turns gone": loops && (await store.loadHistory([looping])).every(({ turn }) => turn >= number),
-    "earlier tasks gone": loops && (await store.readTasks(looping)).every(({ task }) => task >= number),
-    definition: (await store.loadDefinition(`whole-${key}`, "v1")) !== undefined,
+    "earlier tasks gone": loops && (await store.loadTasks(looping)).every(({ task }) => task >= number),
+    definition: (await store.findDefinition(`whole-${key}`, "v1")) !== undefined,
     instance: instances[0]?.key === key,
     finished: (await store.findFinished(`instance-${ended}`)) !== undefined,
     "three turns": (await store.loadHistory([key])).length === 3,
     "a turn": (await store.loadHistory([key])).length > 0,
-    "two tasks": (await store.readTasks(key)).length === 2,
-    "a task": (await store.readTasks(key)).length > 0,
+    "two tasks": (await store.loadTasks(key)).length === 2,
+    "a task": (await store.loadTasks(key)).length > 0,
     payload: await hasPayload(store, key),
     message: messages.some((message) => message.source === shard && message.number === number),
     mark: marks.some(({ source }) => source === shard + number + 1),
@@ -85,7 +85,7 @@ export function keysOf({ shard, number }: Which): [key: number, ended: number] {
 
 async function hasPayload(store: Store, key: number): Promise<boolean> {
   try {
-    return (await store.readPayloads(key, [1])).length === 1;
+    return (await store.loadPayloads(key, [1])).length === 1;
   } catch (error) {
     if (hasCode(error, "STORE_DATA")) return false;
     throw error;

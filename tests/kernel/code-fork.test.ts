@@ -31,7 +31,7 @@ function storeOf(turns: readonly (readonly Event[])[]): Store {
   }));
   return {
     loadHistory: () => Promise.resolve(rows),
-    readPayloads: (_key: number, refs: readonly number[]) => Promise.resolve(refs.map((ref) => `"text ${ref}"`)),
+    loadPayloads: (_key: number, refs: readonly number[]) => Promise.resolve(refs.map((ref) => `"text ${ref}"`)),
   } as unknown as Store;
 }
 

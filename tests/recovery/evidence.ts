@@ -54,7 +54,7 @@ async function readInstances(store: SqliteStore): Promise<Map<string, InstanceEv
     for (const summary of page) {
       const history = await store.loadHistory([summary.key]);
       const turns = history.map((row) => ({ ...row, events: JSON.parse(row.events) as Event[] }));
-      instances.set(summary.id, { ...summary, turns, tasks: await store.readTasks(summary.key) });
+      instances.set(summary.id, { ...summary, turns, tasks: await store.loadTasks(summary.key) });
     }
     const last = page.at(-1);
     if (last === undefined) return instances;

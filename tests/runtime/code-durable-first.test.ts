@@ -153,7 +153,7 @@ for (const [name, inner] of Object.entries(stores)) {
       await Promise.all(raised);
       assert.deepEqual(await handle.result(), numbers);
       assert.ok(
-        (await world.disk.inner.readHistory(world.store.ledger.key("x"), { afterTurn: -1, limit: 100 })).length < 10,
+        (await world.disk.inner.listHistory(world.store.ledger.key("x"), { afterTurn: -1, limit: 100 })).length < 10,
       );
     });
   });

@@ -117,31 +117,31 @@ export class FaultyStore implements Store {
     this.#read("removeMember", (store) => store.removeMember(member, ifHeartbeat));
   claimShard: Store["claimShard"] = (shard, owner) =>
     this.#read("claimShard", (store) => store.claimShard(shard, owner));
-  loadInstances: Store["loadInstances"] = (shard, page) =>
-    this.#read("loadInstances", (store) => store.loadInstances(shard, page));
+  listUnfinished: Store["listUnfinished"] = (shard, page) =>
+    this.#read("listUnfinished", (store) => store.listUnfinished(shard, page));
   loadHistory: Store["loadHistory"] = async (keys) => {
     const rows = await this.#read("loadHistory", (store) => store.loadHistory(keys));
     return rows.map((row) => this.tamper?.(row) ?? row);
   };
-  readHistory: Store["readHistory"] = (key, page) => this.#read("readHistory", (store) => store.readHistory(key, page));
-  readTasks: Store["readTasks"] = (key) => this.#read("readTasks", (store) => store.readTasks(key));
-  readPayloads: Store["readPayloads"] = (key, refs) =>
-    this.#read("readPayloads", (store) => store.readPayloads(key, refs));
+  listHistory: Store["listHistory"] = (key, page) => this.#read("listHistory", (store) => store.listHistory(key, page));
+  loadTasks: Store["loadTasks"] = (key) => this.#read("loadTasks", (store) => store.loadTasks(key));
+  loadPayloads: Store["loadPayloads"] = (key, refs) =>
+    this.#read("loadPayloads", (store) => store.loadPayloads(key, refs));
   findFinished: Store["findFinished"] = (id) => this.#read("findFinished", (store) => store.findFinished(id));
   listInstances: Store["listInstances"] = (filter) =>
     this.#read("listInstances", (store) => store.listInstances(filter));
-  finishedBefore: Store["finishedBefore"] = (filter) =>
-    this.#read("finishedBefore", (store) => store.finishedBefore(filter));
+  listFinishedBefore: Store["listFinishedBefore"] = (filter) =>
+    this.#read("listFinishedBefore", (store) => store.listFinishedBefore(filter));
   loadOutbox: Store["loadOutbox"] = (targets) => this.#read("loadOutbox", (store) => store.loadOutbox(targets));
   loadOffsets: Store["loadOffsets"] = (shard) => this.#read("loadMarks", (store) => store.loadOffsets(shard));
   loadSent: Store["loadSent"] = (source) => this.#read("loadSent", (store) => store.loadSent(source));
   findRequest: Store["findRequest"] = (shard, key) =>
     this.#read("findRequest", (store) => store.findRequest(shard, key));
   post: Store["post"] = (mail) => this.#read("post", (store) => store.post(mail));
-  readMailbox: Store["readMailbox"] = (mailboxes, limit) =>
-    this.#read("readMailbox", (store) => store.readMailbox(mailboxes, limit));
-  deleteFromMailbox: Store["deleteFromMailbox"] = (ids) =>
-    this.#read("deleteFromMailbox", (store) => store.deleteFromMailbox(ids));
+  listMailboxRows: Store["listMailboxRows"] = (mailboxes, limit) =>
+    this.#read("listMailboxRows", (store) => store.listMailboxRows(mailboxes, limit));
+  deleteMailboxRows: Store["deleteMailboxRows"] = (ids) =>
+    this.#read("deleteMailboxRows", (store) => store.deleteMailboxRows(ids));
   deleteMailboxRowsBefore: Store["deleteMailboxRowsBefore"] = (at) =>
     this.#read("deleteMailboxRowsBefore", (store) => store.deleteMailboxRowsBefore(at));
   loadDomains: Store["loadDomains"] = () => this.#read("loadDomains", (store) => store.loadDomains());
@@ -149,10 +149,10 @@ export class FaultyStore implements Store {
     this.#read("declareDomains", (store) => store.declareDomains(domains));
   saveDefinitions: Store["saveDefinitions"] = (definitions) =>
     this.#read("saveDefinitions", (store) => store.saveDefinitions(definitions));
-  loadDefinition: Store["loadDefinition"] = (name, version) =>
-    this.#read("loadDefinition", (store) => store.loadDefinition(name, version));
-  latestDefinition: Store["latestDefinition"] = (name) =>
-    this.#read("latestDefinition", (store) => store.latestDefinition(name));
+  findDefinition: Store["findDefinition"] = (name, version) =>
+    this.#read("findDefinition", (store) => store.findDefinition(name, version));
+  findLatestDefinition: Store["findLatestDefinition"] = (name) =>
+    this.#read("findLatestDefinition", (store) => store.findLatestDefinition(name));
   listDefinitions: Store["listDefinitions"] = (name, page) =>
     this.#read("listDefinitions", (store) => store.listDefinitions(name, page));
   loadJobs: Store["loadJobs"] = () => this.#read("loadJobs", (store) => store.loadJobs());
@@ -167,7 +167,7 @@ export class FaultyStore implements Store {
   deleteDocument: Store["deleteDocument"] = (kind, name, revision) =>
     this.#read("deleteDocument", (store) => store.deleteDocument(kind, name, revision));
   appendLines: Store["appendLines"] = (lines) => this.#read("appendLines", (store) => store.appendLines(lines));
-  readLines: Store["readLines"] = (topic, page) => this.#read("readLines", (store) => store.readLines(topic, page));
+  listLines: Store["listLines"] = (topic, page) => this.#read("listLines", (store) => store.listLines(topic, page));
   deleteLines: Store["deleteLines"] = (prefix, before) =>
     this.#read("deleteLines", (store) => store.deleteLines(prefix, before));
   deleteTopic: Store["deleteTopic"] = (topic) => this.#read("deleteTopic", (store) => store.deleteTopic(topic));

@@ -184,7 +184,7 @@ describe("an engine that is killed", () => {
     await world.engine.submitWorkflow(deciding, { instanceId: "x" });
     const call = await work.call("a");
     await world.clock.advance(1000);
-    world.store.beforeRead = (what) => (what === "readPayloads" ? new Promise(() => undefined) : Promise.resolve());
+    world.store.beforeRead = (what) => (what === "loadPayloads" ? new Promise(() => undefined) : Promise.resolve());
     call.finish(large);
     await world.clock.settle();
     assert.equal(world.disk.ledger.count("x", "DecisionMade"), 0);
@@ -490,7 +490,7 @@ describe("an instance that cannot be brought back", () => {
     let reads = 0;
     await world.begin((store) => {
       store.beforeRead = async (what) => {
-        if (what === "loadDefinition" && ++reads === 1) throw new EngineError("WORKFLOW_UNKNOWN", "it is gone");
+        if (what === "findDefinition" && ++reads === 1) throw new EngineError("WORKFLOW_UNKNOWN", "it is gone");
       };
     });
     await work.call("a", { instanceId: "y", after: 1 });

@@ -286,7 +286,7 @@ describe("opening a shard", () => {
     const [rig, m0] = await start(t, new HandJob());
     await m0.region.releaseShard(2);
     const slow = Promise.withResolvers<void>();
-    m0.store.beforeRead = (what) => (what === "loadInstances" ? slow.promise : Promise.resolve());
+    m0.store.beforeRead = (what) => (what === "listUnfinished" ? slow.promise : Promise.resolve());
     const opened = watch(m0.region.openShard(2));
     await rig.clock.settle();
     m0.region.loseAll(gone);
@@ -517,6 +517,6 @@ function spoilOpening({ store }: RigMember, broken: number): void {
   store.tamper = (row) => (row.instance === broken ? { ...row, turn: row.turn + 7 } : row);
   let definitions = 0;
   store.beforeRead = async (what) => {
-    store.readsFail = what === "loadDefinition" && ++definitions === 2;
+    store.readsFail = what === "findDefinition" && ++definitions === 2;
   };
 }

@@ -312,7 +312,7 @@ describe("when one of the family is quarantined", () => {
     const last = await work.call("b");
     await world.clock.advance(1000);
     const slow = Promise.withResolvers<void>();
-    world.store.beforeRead = (what) => (what === "readPayloads" ? slow.promise : Promise.resolve());
+    world.store.beforeRead = (what) => (what === "loadPayloads" ? slow.promise : Promise.resolve());
     last.finish(2);
     await world.clock.settle();
     world.store.poison("x");

@@ -189,10 +189,10 @@ describe("values that would not fit together", () => {
   const names = wide.map((_, n) => `t${n}`);
 
   /** From here on nothing large is read. */
-  function readsNothing(world: World): Store["readPayloads"] {
-    const { readPayloads } = world.store;
-    world.store.readPayloads = () => assert.fail("a large value was read");
-    return readPayloads;
+  function readsNothing(world: World): Store["loadPayloads"] {
+    const { loadPayloads } = world.store;
+    world.store.loadPayloads = () => assert.fail("a large value was read");
+    return loadPayloads;
   }
 
   test("are refused as a result by their sizes, before anything is read, and can be read one by one", async (t) => {
@@ -201,7 +201,7 @@ describe("values that would not fit together", () => {
     const read = readsNothing(world);
     const tooLarge = /the 70 outputs of instance "x" take 73400460 bytes together; .*67108864.*getTaskOutput/;
     await assert.rejects(run.result(), (error) => hasCode(error, "RESULT_TOO_LARGE") && tooLarge.test(error.message));
-    world.store.readPayloads = read;
+    world.store.loadPayloads = read;
     assert.equal(await world.engine.getTaskOutput("x", "t7"), messages(megabyte));
     await assert.rejects(world.engine.getTaskOutput("x", "t70"), (error) => hasCode(error, "TASK_UNKNOWN"));
     await assert.rejects(world.engine.getTaskOutput("x", "constructor"), (error) => hasCode(error, "TASK_UNKNOWN"));
@@ -219,11 +219,11 @@ describe("values that would not fit together", () => {
       const run = await world.engine.submitWorkflow(joined, { instanceId });
       const read = readsNothing(world);
       await assert.rejects(run.result(), /task "last" would be given take \d+ bytes together/);
-      world.store.readPayloads = read;
+      world.store.loadPayloads = read;
       const failed = (await run.getStatus()).tasks.find(({ name }) => name === "last");
       assert.deepEqual([failed?.failure?.type, failed?.attempt], ["INPUTS_TOO_LARGE", 1]);
     }
-    world.store.readPayloads = read;
+    world.store.loadPayloads = read;
     assert.deepEqual(work.started, []);
     assert.equal(world.engine.health.quarantinedInstances, 0);
   });
@@ -234,7 +234,7 @@ describe("values that would not fit together", () => {
     const run = await world.engine.submitWorkflow(outer, { instanceId: "x" });
     const read = readsNothing(world);
     await assert.rejects(run.result(), /outputs of its tasks together take more than 10485760 bytes/);
-    world.store.readPayloads = read;
+    world.store.loadPayloads = read;
   });
 });
 

@@ -21,13 +21,13 @@ const failure = workflow("failure", task("a", "fails"));
 
 /** How much of an instance is in each table; payloads are asked for by the references that its history had. */
 async function traces(store: Store, id: string, key: number, refs: readonly number[]): Promise<Record<string, number>> {
-  const payloads = await Promise.allSettled(refs.map((ref) => store.readPayloads(key, [ref])));
+  const payloads = await Promise.allSettled(refs.map((ref) => store.loadPayloads(key, [ref])));
   return {
-    unfinished: (await store.loadInstances(0, { after: key - 1, limit: 1 })).filter((row) => row.key === key).length,
+    unfinished: (await store.listUnfinished(0, { after: key - 1, limit: 1 })).filter((row) => row.key === key).length,
     finished: (await store.findFinished(id))?.key === key ? 1 : 0,
     listed: (await store.listInstances({ idPrefix: id, limit: 10 })).filter((row) => row.key === key).length,
     history: (await store.loadHistory([key])).length,
-    tasks: (await store.readTasks(key)).length,
+    tasks: (await store.loadTasks(key)).length,
     payloads: payloads.filter(({ status }) => status === "fulfilled").length,
   };
 }

@@ -222,7 +222,7 @@ describe("the audit log is bounded", () => {
     audit.start();
     await clock.advance(1000);
     assert.equal((await audit.read({}, { limit: 10 })).lines.length, 1);
-    assert.equal((await store.readLines("log:x", { limit: 9 })).length, 1);
+    assert.equal((await store.listLines("log:x", { limit: 9 })).length, 1);
     await clock.advance(1000 * 60 * 60 * 25);
     assert.equal((await audit.read({}, { limit: 10 })).lines.length, 0);
     await audit.stop();

@@ -23,7 +23,7 @@ export async function readFinalState(
 async function readInstance(store: Store, summary: InstanceSummary): Promise<FinalInstance> {
   const history = await store.loadHistory([summary.key]);
   const turns = history.map((row) => ({ ...row, events: JSON.parse(row.events) as Event[] }));
-  return { ...summary, turns, tasks: await store.readTasks(summary.key) };
+  return { ...summary, turns, tasks: await store.loadTasks(summary.key) };
 }
 
 /** All instances that were ever written, including purged ones. */
@@ -39,7 +39,7 @@ async function readDefinitions(
   for (const { workflow, version } of instances) {
     const key = definitionKey(workflow, version);
     if (definitions.has(key)) continue;
-    const row = await store.loadDefinition(workflow, version);
+    const row = await store.findDefinition(workflow, version);
     if (row !== undefined) definitions.set(key, JSON.parse(row.spec) as DagSpec | CodeSpec);
   }
   return definitions;
@@ -60,7 +60,7 @@ async function findOrphanedKeys(
   const orphaned: number[] = [];
   for (const key of written) {
     const history = await store.loadHistory([key]);
-    if (history.length + (await store.readTasks(key)).length > 0) orphaned.push(key);
+    if (history.length + (await store.loadTasks(key)).length > 0) orphaned.push(key);
   }
   return orphaned;
 }

@@ -148,7 +148,7 @@ const classMutations: readonly Mutation[] = [
   {
     name: "forgotten-wake-ups",
     about: "Wake-ups that were pending when a shard was opened are forgotten.",
-    store: (store) => changed(store, { loadInstances: (shard, page) => withoutWakeUps(store, shard, page) }),
+    store: (store) => changed(store, { listUnfinished: (shard, page) => withoutWakeUps(store, shard, page) }),
   },
   {
     name: "reset-sequence-numbers",
@@ -328,9 +328,9 @@ function withoutFence(store: Store): Store {
 
 async function withoutWakeUps(
   store: Store,
-  ...args: Parameters<Store["loadInstances"]>
-): ReturnType<Store["loadInstances"]> {
-  return (await store.loadInstances(...args)).map((row) => ({ ...row, wake: null }));
+  ...args: Parameters<Store["listUnfinished"]>
+): ReturnType<Store["listUnfinished"]> {
+  return (await store.listUnfinished(...args)).map((row) => ({ ...row, wake: null }));
 }
 
 function leakSlots(): () => void {

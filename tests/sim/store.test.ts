@@ -89,5 +89,5 @@ async function stage(
   const link = new StoreLink();
   link.conditions = { ...calmStore, ...conditions };
   const store = new SimStore({ inner, user, link, scheduler, random: new SimRandom(seed), log, recorder });
-  return { scheduler, store, link, user, has: async () => (await inner.loadDefinition("w", "1")) !== undefined };
+  return { scheduler, store, link, user, has: async () => (await inner.findDefinition("w", "1")) !== undefined };
 }

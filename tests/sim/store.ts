@@ -153,19 +153,19 @@ export class SimStore implements Store {
     );
   }
 
-  loadInstances: Store["loadInstances"] = (shard, page) =>
-    this.#call("loadInstances", () => this.#inner.loadInstances(shard, page));
+  listUnfinished: Store["listUnfinished"] = (shard, page) =>
+    this.#call("listUnfinished", () => this.#inner.listUnfinished(shard, page));
   loadHistory: Store["loadHistory"] = (keys) => this.#call("loadHistory", () => this.#inner.loadHistory(keys));
-  readHistory: Store["readHistory"] = (key, page) =>
-    this.#call("readHistory", () => this.#inner.readHistory(key, page));
-  readTasks: Store["readTasks"] = (key) => this.#call("readTasks", () => this.#inner.readTasks(key));
-  readPayloads: Store["readPayloads"] = (key, refs) =>
-    this.#call("readPayloads", () => this.#inner.readPayloads(key, refs));
+  listHistory: Store["listHistory"] = (key, page) =>
+    this.#call("listHistory", () => this.#inner.listHistory(key, page));
+  loadTasks: Store["loadTasks"] = (key) => this.#call("loadTasks", () => this.#inner.loadTasks(key));
+  loadPayloads: Store["loadPayloads"] = (key, refs) =>
+    this.#call("loadPayloads", () => this.#inner.loadPayloads(key, refs));
   findFinished: Store["findFinished"] = (id) => this.#call("findFinished", () => this.#inner.findFinished(id));
   listInstances: Store["listInstances"] = (filter) =>
     this.#call("listInstances", () => this.#inner.listInstances(filter));
-  finishedBefore: Store["finishedBefore"] = (filter) =>
-    this.#call("finishedBefore", () => this.#inner.finishedBefore(filter));
+  listFinishedBefore: Store["listFinishedBefore"] = (filter) =>
+    this.#call("listFinishedBefore", () => this.#inner.listFinishedBefore(filter));
   loadOutbox: Store["loadOutbox"] = (targets) => this.#call("loadOutbox", () => this.#inner.loadOutbox(targets));
   loadOffsets: Store["loadOffsets"] = (shard) => this.#call("loadMarks", () => this.#inner.loadOffsets(shard));
   loadSent: Store["loadSent"] = (source) => this.#call("loadSent", () => this.#inner.loadSent(source));
@@ -175,10 +175,10 @@ export class SimStore implements Store {
     this.#recorder.recordMessage(this.#user, mail.body);
     return this.#call(`post ${mail.mailbox}`, () => this.#inner.post(mail));
   };
-  readMailbox: Store["readMailbox"] = (mailboxes, limit) =>
-    this.#call("readMailbox", () => this.#inner.readMailbox(mailboxes, limit));
-  deleteFromMailbox: Store["deleteFromMailbox"] = (ids) =>
-    this.#call("deleteFromMailbox", () => this.#inner.deleteFromMailbox(ids));
+  listMailboxRows: Store["listMailboxRows"] = (mailboxes, limit) =>
+    this.#call("listMailboxRows", () => this.#inner.listMailboxRows(mailboxes, limit));
+  deleteMailboxRows: Store["deleteMailboxRows"] = (ids) =>
+    this.#call("deleteMailboxRows", () => this.#inner.deleteMailboxRows(ids));
   deleteMailboxRowsBefore: Store["deleteMailboxRowsBefore"] = (at) =>
     this.#call("deleteMailboxRowsBefore", () => this.#inner.deleteMailboxRowsBefore(at));
   loadDomains: Store["loadDomains"] = () => this.#call("loadDomains", () => this.#inner.loadDomains());
@@ -186,10 +186,10 @@ export class SimStore implements Store {
     this.#call("declareDomains", () => this.#inner.declareDomains(domains));
   saveDefinitions: Store["saveDefinitions"] = (rows) =>
     this.#call("saveDefinitions", () => this.#inner.saveDefinitions(rows));
-  loadDefinition: Store["loadDefinition"] = (name, version) =>
-    this.#call("loadDefinition", () => this.#inner.loadDefinition(name, version));
-  latestDefinition: Store["latestDefinition"] = (name) =>
-    this.#call("latestDefinition", () => this.#inner.latestDefinition(name));
+  findDefinition: Store["findDefinition"] = (name, version) =>
+    this.#call("findDefinition", () => this.#inner.findDefinition(name, version));
+  findLatestDefinition: Store["findLatestDefinition"] = (name) =>
+    this.#call("findLatestDefinition", () => this.#inner.findLatestDefinition(name));
   listDefinitions: Store["listDefinitions"] = (name, page) =>
     this.#call("listDefinitions", () => this.#inner.listDefinitions(name, page));
   loadJobs: Store["loadJobs"] = () => this.#call("loadJobs", () => this.#inner.loadJobs());
@@ -207,7 +207,7 @@ export class SimStore implements Store {
     const sent = [...lines];
     return this.#call("appendLines", () => this.#inner.appendLines(sent));
   };
-  readLines: Store["readLines"] = (topic, page) => this.#call("readLines", () => this.#inner.readLines(topic, page));
+  listLines: Store["listLines"] = (topic, page) => this.#call("listLines", () => this.#inner.listLines(topic, page));
   deleteLines: Store["deleteLines"] = (prefix, before) =>
     this.#call("deleteLines", () => this.#inner.deleteLines(prefix, before));
   deleteTopic: Store["deleteTopic"] = (topic) => this.#call("deleteTopic", () => this.#inner.deleteTopic(topic));

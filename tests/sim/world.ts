@@ -266,7 +266,7 @@ export class World implements FaultyWorld {
     const mailboxes = [...shards.map((shard) => `shard:${shard}`), ...members];
     const left = async (): Promise<Leftover[]> => [
       ...(await this.#store.loadOutbox(shards)),
-      ...(await this.#store.readMailbox(mailboxes, 1_000_000)),
+      ...(await this.#store.listMailboxRows(mailboxes, 1_000_000)),
     ];
     const names = new Set((await left()).map(nameOf));
     for (const end = this.scheduler.now + quietMs; ; await this.scheduler.sleep(500)) {

@@ -250,7 +250,7 @@ export class SoakWorld {
     const mailboxes = [...shards.map((shard) => `shard:${shard}`), ...members];
     const left = async (): Promise<Leftover[]> => [
       ...(await this.#store.loadOutbox(shards)),
-      ...(await this.#store.readMailbox(mailboxes, 1_000_000)),
+      ...(await this.#store.listMailboxRows(mailboxes, 1_000_000)),
     ];
     const names = new Set((await left()).map(nameOf));
     for (const end = this.#time.now + quietMs; ; await this.#time.sleep(200)) {

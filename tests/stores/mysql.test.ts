@@ -96,9 +96,9 @@ describe("texts on a MySQL server", () => {
         requests: [requestRow({ idempotencyKey: requestKey, refusal: other })],
       };
       await owner.commit(rows);
-      assert.deepEqual(await store.loadInstances(0, { after: key - 1, limit: 1 }), rows.instances);
+      assert.deepEqual(await store.listUnfinished(0, { after: key - 1, limit: 1 }), rows.instances);
       assert.deepEqual(await store.loadHistory([key]), rows.history);
-      assert.deepEqual(await store.readPayloads(key, [1]), [other]);
+      assert.deepEqual(await store.loadPayloads(key, [1]), [other]);
       assert.deepEqual(await store.findRequest(0, requestKey), rows.requests[0]);
       assert.deepEqual(await store.findFinished(other), rows.finished[0]);
       const [listed] = await store.listInstances({ workflow: one, idPrefix: other, status: ["Success"], limit: 1 });
@@ -121,7 +121,7 @@ describe("texts on a MySQL server", () => {
       script.add(statements.get("insert-payload"), [row(whole(1), whole(ref), text(body))]);
       for (const packet of transaction([], script, 1e6)) await connection.send(packet, 10_000);
       const results = await connection.send(
-        `DO 0;${statements.get("read-payloads").with(whole(1), whole(ref))}`,
+        `DO 0;${statements.get("load-payloads").with(whole(1), whole(ref))}`,
         10_000,
       );
       const [found] = results[1] as { body: string }[];
@@ -143,7 +143,7 @@ describe("texts on a MySQL server", () => {
       const units = Array.from({ length: 16 }, (_, index) => unitOf(index)).join("");
       const body = units.repeat(10_485_760 / Buffer.byteLength(units));
       await owner.commit({ payloads: [{ instance: 1, ref: 1, body }] });
-      assert.ok((await store.readPayloads(1, [1]))[0] === body, "the body is the one that was written");
+      assert.ok((await store.loadPayloads(1, [1]))[0] === body, "the body is the one that was written");
     });
   }
 
@@ -193,7 +193,7 @@ describe("a batch that is larger than a packet may be", () => {
     const owners = [await Owner.claim(store, 0), await Owner.claim(store, 1)] as const;
     const history = Array.from({ length: 1_200 }, (_, turn) => historyRow({ instance: 1, turn }));
     await Owner.commitTogether(owners, { payloads, history, finished: [finishedRow({ key: 1 })] });
-    const read = await store.readPayloads(1, [5, 1]);
+    const read = await store.loadPayloads(1, [5, 1]);
     assert.ok(read[0] === payloads[4]?.body && read[1] === payloads[0]?.body);
     assert.equal((await store.loadHistory([1])).length, 1_200);
     await owners[0].commit({});
@@ -206,10 +206,10 @@ describe("a batch that is larger than a packet may be", () => {
     await assert.rejects(owner.commit({ payloads, requests: [requestRow({ idempotencyKey: "k" })] }), (error) =>
       hasCode(error, "STORE_DATA"),
     );
-    await assert.rejects(store.readPayloads(1, [1]), (error) => hasCode(error, "STORE_DATA"));
+    await assert.rejects(store.loadPayloads(1, [1]), (error) => hasCode(error, "STORE_DATA"));
     await store.claimShard(0, "b");
     await assert.rejects(owner.commit({ payloads }), (error) => hasCode(error, "STORE_FENCED"));
-    await assert.rejects(store.readPayloads(1, [1]), (error) => hasCode(error, "STORE_DATA"));
+    await assert.rejects(store.loadPayloads(1, [1]), (error) => hasCode(error, "STORE_DATA"));
   });
 
   test("is recognised if it had landed", async (t) => {
@@ -483,7 +483,7 @@ describe("a MySQL server that does not answer", () => {
     await connection.send("INSERT INTO heddle_payload (instance, ref, body) VALUES (1, 1, ''); DO 0", 10_000);
     const store = await opened(t, url);
     await (await Owner.claim(store)).commit({ payloads: [{ instance: 1, ref: 1, body: "1" }] });
-    assert.deepEqual(await store.readPayloads(1, [1]), ["1"]);
+    assert.deepEqual(await store.loadPayloads(1, [1]), ["1"]);
     assert.equal(connection.isLost, true);
   });
 });
@@ -513,7 +513,7 @@ describe("what a MySQL server will never take", () => {
       );
     }
     await assert.rejects(store.saveJobs([jobRow({ id: long })]), (error) => hasCode(error, "STORE_DATA"));
-    await assert.rejects(store.readPayloads(1, [1]), (error) => hasCode(error, "STORE_DATA"));
+    await assert.rejects(store.loadPayloads(1, [1]), (error) => hasCode(error, "STORE_DATA"));
     await owner.commit({ requests: [requestRow({ idempotencyKey: "x".repeat(700) })] });
     assert.equal(await store.findRequest(0, long), undefined);
   });
@@ -531,7 +531,7 @@ describe("what a MySQL server will never take", () => {
     ]) {
       await assert.rejects(write(), (error) => hasCode(error, "STORE_DATA"));
     }
-    assert.deepEqual(await store.readLines("a", { limit: 9 }), []);
+    assert.deepEqual(await store.listLines("a", { limit: 9 }), []);
     assert.deepEqual(await store.listDocuments("token", { limit: 9 }), []);
     await store.appendLines([{ topic: "x".repeat(720), at: 0, body: "" }]);
     assert.equal(await store.saveDocument(documentRow({ kind: "x".repeat(60), name: "x".repeat(700) })), true);
@@ -546,9 +546,9 @@ describe("what a MySQL server will never take", () => {
     await assert.rejects(store.appendLines([...lines, { topic: "x".repeat(721), at: 0, body: "" }]), (error) =>
       hasCode(error, "STORE_DATA"),
     );
-    assert.deepEqual(await store.readLines("a", { limit: 9 }), []);
+    assert.deepEqual(await store.listLines("a", { limit: 9 }), []);
     await store.appendLines(lines);
-    const numbers = (await store.readLines("a", { limit: 9 })).map(({ body: each }) => each[0]);
+    const numbers = (await store.listLines("a", { limit: 9 })).map(({ body: each }) => each[0]);
     assert.deepEqual(numbers, ["1", "2", "3"]);
   });
 });

@@ -330,7 +330,7 @@ describe("what a PostgreSQL server will never take", () => {
     ]) {
       await assert.rejects(write(), (error) => hasCode(error, "STORE_DATA"));
     }
-    assert.deepEqual(await store.readLines("a", { limit: 9 }), []);
+    assert.deepEqual(await store.listLines("a", { limit: 9 }), []);
     assert.deepEqual(await store.listDocuments("token", { limit: 9 }), []);
   });
 });

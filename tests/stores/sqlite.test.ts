@@ -358,7 +358,7 @@ describe("lines that the database does not take", () => {
       const lines = [0, at].map((each) => ({ topic: "a", at: each, body: "" }));
       await assert.rejects(store.appendLines(lines), (error) => hasCode(error, "STORE_DATA"));
     }
-    assert.deepEqual(await store.readLines("a", { limit: 9 }), []);
+    assert.deepEqual(await store.listLines("a", { limit: 9 }), []);
   });
 
   test("while another program writes are unavailable, as is a document", async (t) => {

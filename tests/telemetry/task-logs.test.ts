@@ -73,7 +73,7 @@ describe("task logs", () => {
     const { store, clock, logs } = await rig();
     for (let i = 0; i < 1200; i++) logs.add(line(`step ${i}`));
     await clock.settle();
-    assert.equal((await store.readLines("log:order-1", { limit: 5000 })).length, 1200);
+    assert.equal((await store.listLines("log:order-1", { limit: 5000 })).length, 1200);
   });
 
   test("are read by pages, and by their end", async () => {
@@ -109,7 +109,7 @@ describe("task logs", () => {
     logs.add(line("\u0001".repeat(20_000), { fields: { large: "€".repeat(20_000) } }));
     logs.add(line("short", { fields: { large: "y".repeat(20_000) } }));
     await logs.flush();
-    const rows = await store.readLines("log:order-1", { limit: 10 });
+    const rows = await store.listLines("log:order-1", { limit: 10 });
     for (const { body } of rows) assert.ok(utf8Length(body) <= 16 * 1024, `${utf8Length(body)} bytes`);
     const [message, control, fields] = await logs.read("order-1", { limit: 10 });
     assert.match(message?.message ?? "", /^x{6000,}… \[cut\]$/);
@@ -205,13 +205,13 @@ describe("somebody who follows", () => {
     const { store, clock, logs } = await rig({ logger });
     for (let i = 0; i < 3; i++) logs.add(line(`${i}`));
     const [, second] = await logs.read("order-1", { limit: 2 });
-    const read = store.readLines.bind(store);
-    store.readLines = () => Promise.reject(new EngineError("STORE_UNAVAILABLE", "gone"));
+    const read = store.listLines.bind(store);
+    store.listLines = () => Promise.reject(new EngineError("STORE_UNAVAILABLE", "gone"));
     const heard: string[] = [];
     logs.follow("order-1", ({ message }) => heard.push(message), second?.number);
     await clock.settle();
     assert.ok(logger.find("warn", /a task log could not be read/));
-    store.readLines = read;
+    store.listLines = read;
     await clock.advance(1000);
     assert.deepEqual(heard, ["2"]);
     await logs.stop();

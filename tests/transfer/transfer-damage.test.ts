@@ -60,7 +60,7 @@ describe("an export", () => {
       }),
       { numRuns: 300 },
     );
-    assert.equal(await target.latestDefinition("inner"), undefined);
+    assert.equal(await target.findLatestDefinition("inner"), undefined);
     await importInstances(target, lines);
     assert.deepEqual(told(await linesOf(target)), told(lines));
   });

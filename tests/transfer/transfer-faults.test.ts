@@ -308,7 +308,7 @@ describe("an import", () => {
     const rows = [row, { ...row, version: "newer" }].map((each) => ({ ...each, createdAt: 1 }));
     await store.saveDefinitions(rows);
     await rejects(importInstances(store, lines), "OPTION_INVALID", /versions of workflow "[^]*" of its own/);
-    assert.equal((await store.latestDefinition(row.name))?.version, "newer");
+    assert.equal((await store.findLatestDefinition(row.name))?.version, "newer");
     assert.deepEqual(await store.listInstances({ limit: 1 }), []);
   });
 
@@ -337,8 +337,8 @@ describe("an import", () => {
     const disk = new Disk(new MemoryStore());
     const store = new FaultyStore(disk);
     await store.open();
-    const readHistory = store.readHistory;
-    store.readHistory = async (key, page) => (await readHistory(key, page)).map((row) => ({ ...row, at: row.at + 1 }));
+    const listHistory = store.listHistory;
+    store.listHistory = async (key, page) => (await listHistory(key, page)).map((row) => ({ ...row, at: row.at + 1 }));
     await rejects(importInstances(store, lines), "STORE_CORRUPT", /does not come back/);
     assert.deepEqual(await store.listInstances({ limit: 1 }), []);
     await disk.inner.close();

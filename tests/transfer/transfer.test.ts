@@ -37,7 +37,7 @@ describe("what moves from store to store", () => {
         const lines = await linesOf(first);
         const counts = await importInstances(second, lines);
         assert.equal(counts.unfinished + counts.finished, drawn.instances.length);
-        for (const { name, version } of needed(drawn)) assert.ok(await second.loadDefinition(name, version));
+        for (const { name, version } of needed(drawn)) assert.ok(await second.findDefinition(name, version));
         assert.deepEqual(told(await linesOf(second)), told(lines));
         await importInstances(third, await linesOf(second), { shards: other });
         assert.deepEqual(told(await linesOf(third)), told(lines));

@@ -106,7 +106,7 @@ async function monitorTopology(parts: RouteParts, instanceId: string): Promise<D
 /** The definition with which the instance was started; undefined for code. */
 async function specOf({ store }: RouteParts, view: InstanceView): Promise<DagSpec | undefined> {
   if (view.kind === "code") return undefined;
-  const row = await store.loadDefinition(view.workflowName, view.workflowVersion);
+  const row = await store.findDefinition(view.workflowName, view.workflowVersion);
   return row === undefined ? undefined : (JSON.parse(row.spec) as DagSpec);
 }
 

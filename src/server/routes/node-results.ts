@@ -94,7 +94,7 @@ async function readValues(
     const key = found.find(({ id }) => id === instanceId)?.key;
     // The instance may have been purged meanwhile.
     const refs = large.map(([, { ref }]) => ref);
-    const bodies = key === undefined ? [] : await store.readPayloads(key, refs);
+    const bodies = key === undefined ? [] : await store.loadPayloads(key, refs);
     for (const [at, [node]] of large.entries()) texts.set(node, bodies[at] ?? "null");
   }
   return parseAll(texts);

@@ -138,7 +138,7 @@ async function beganWith(
   if (created === undefined) return true;
   if (created.workflow !== workflow) return false;
   if (maxConcurrentTasks !== undefined && maxConcurrentTasks !== created.maxConcurrentTasks) return false;
-  const definition = await store.loadDefinition(created.workflow, created.version);
+  const definition = await store.findDefinition(created.workflow, created.version);
   const spec = definition === undefined ? undefined : (JSON.parse(definition.spec) as Partial<DagSpec>);
   if (spec?.nodes === undefined) return isText(created.input, JSON.stringify(body));
   const expected = startContext(Workflow.fromJSON(spec, { name: workflow }), body);

@@ -13,7 +13,7 @@ const entry = {
   status: 200,
 } as const;
 
-const unread = { readLines: async () => [], deleteLines: async () => undefined };
+const unread = { listLines: async () => [], deleteLines: async () => undefined };
 
 test("entries that come together are written together, and each waits for its line", async () => {
   const written: number[] = [];

@@ -21,7 +21,7 @@ export interface AuditPage {
 export type AuditLine = AuditEntry & { readonly number: number; readonly at: number };
 
 export interface AuditParts {
-  readonly store: Pick<Store, "appendLines" | "readLines" | "deleteLines">;
+  readonly store: Pick<Store, "appendLines" | "listLines" | "deleteLines">;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Retention; 0 for ever. */
@@ -88,7 +88,7 @@ export class Audit {
     let { before } = page;
     for (let scanned = 0; scanned < scannedMax;) {
       const limit = Math.min(scannedAtOnce, Math.max(page.limit, 100));
-      const rows = await this.#parts.store.readLines(topic, {
+      const rows = await this.#parts.store.listLines(topic, {
         last: true,
         limit,
         ...(before !== undefined && { before }),

@@ -123,7 +123,7 @@ export class MemoryStore implements Store {
     return landing;
   }
 
-  async loadInstances(shard: number, page: { after: number; limit: number }): Promise<InstanceRow[]> {
+  async listUnfinished(shard: number, page: { after: number; limit: number }): Promise<InstanceRow[]> {
     const after = Math.max(page.after, firstKey(shard) - 1);
     const rows = [...this.#read().instances.values()].filter((row) => row.key > after && row.key <= lastKeyOf(shard));
     return copies(rows.sort((a, b) => a.key - b.key).slice(0, page.limit));
@@ -134,18 +134,18 @@ export class MemoryStore implements Store {
     return keys.flatMap((key) => this.#history(key));
   }
 
-  async readHistory(instance: number, page: { afterTurn: number; limit: number }): Promise<HistoryRow[]> {
+  async listHistory(instance: number, page: { afterTurn: number; limit: number }): Promise<HistoryRow[]> {
     return this.#history(instance)
       .filter((row) => row.turn > page.afterTurn)
       .slice(0, page.limit);
   }
 
-  async readTasks(instance: number): Promise<TaskRow[]> {
+  async loadTasks(instance: number): Promise<TaskRow[]> {
     const rows = [...(this.#read().tasks.get(instance)?.values() ?? [])];
     return copies(rows.sort((a, b) => a.task - b.task || a.attempt - b.attempt));
   }
 
-  async readPayloads(instance: number, refs: readonly number[]): Promise<string[]> {
+  async loadPayloads(instance: number, refs: readonly number[]): Promise<string[]> {
     const rows = this.#read().payloads.get(instance);
     return refs.map((ref) => {
       const row = rows?.get(`${ref}`);
@@ -163,7 +163,7 @@ export class MemoryStore implements Store {
     return listInstances(this.#read(), filter);
   }
 
-  async finishedBefore(filter: {
+  async listFinishedBefore(filter: {
     status: EndStatus;
     endedBefore: number;
     limit: number;
@@ -211,12 +211,12 @@ export class MemoryStore implements Store {
     tables.mail.set(id, { id, mailbox, body, at });
   }
 
-  async readMailbox(mailboxes: readonly string[], limit: number): Promise<MailboxRow[]> {
+  async listMailboxRows(mailboxes: readonly string[], limit: number): Promise<MailboxRow[]> {
     const rows = [...this.#read().mail.values()].filter((row) => mailboxes.includes(row.mailbox));
     return rows.slice(0, limit).map(({ id, mailbox, body }) => ({ id, mailbox, body }));
   }
 
-  async deleteFromMailbox(ids: readonly number[]): Promise<void> {
+  async deleteMailboxRows(ids: readonly number[]): Promise<void> {
     const { mail } = this.#read();
     for (const id of ids) mail.delete(id);
   }
@@ -240,11 +240,11 @@ export class MemoryStore implements Store {
     for (const row of copies(definitions)) tables.saveDefinition(row);
   }
 
-  async loadDefinition(name: string, version: string): Promise<DefinitionRow | undefined> {
+  async findDefinition(name: string, version: string): Promise<DefinitionRow | undefined> {
     return copy(this.#read().definitions.get(definitionKey(name, version)));
   }
 
-  async latestDefinition(name: string): Promise<DefinitionRow | undefined> {
+  async findLatestDefinition(name: string): Promise<DefinitionRow | undefined> {
     return copy([...this.#read().definitions.values()].findLast((row) => row.name === name));
   }
 
@@ -304,7 +304,7 @@ export class MemoryStore implements Store {
     }
   }
 
-  async readLines(topic: string, page: LinePage): Promise<LineRow[]> {
+  async listLines(topic: string, page: LinePage): Promise<LineRow[]> {
     const { after = 0, before = Infinity, last = false, limit } = page;
     const isOnPage = ({ number }: LineRow): boolean => number > after && number < before;
     const rows = [...this.#read().lines.values()].filter((row) => row.topic === topic && isOnPage(row));

@@ -98,7 +98,7 @@ async function lock({ connection, address, limitMs }: Opening): Promise<void> {
 
 /** Returns 0 if the database has no tables of Heddle yet. */
 async function readVersion({ connection, address, limitMs }: Opening, known: number): Promise<number> {
-  const version = await connection.send(`${settings};${statements.get("read-schema-version").with()}`, limitMs).then(
+  const version = await connection.send(`${settings};${statements.get("find-schema-version").with()}`, limitMs).then(
     (results) => firstRow(results)?.["version"] ?? 0,
     (error: unknown) => {
       if (isMissingTable(error)) return 0;

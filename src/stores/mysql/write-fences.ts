@@ -68,7 +68,7 @@ async function readStandings(
 ): Promise<Map<number, Standing>> {
   const shards = list(fences.map(({ shard }) => whole(shard)));
   const results = await connection.send(
-    `ROLLBACK;${settings};${statements.get("read-standings").with(shards)}`,
+    `ROLLBACK;${settings};${statements.get("load-standings").with(shards)}`,
     limitMs,
   );
   const rows = results.at(-1);

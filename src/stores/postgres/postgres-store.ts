@@ -119,7 +119,7 @@ export class PostgresStore extends SqlStore<PostgresDriver> {
     } catch (error) {
       if (!isFenceFault(error)) throw this.toOperationError(error);
       const shards = { integers: fences.map(({ shard }) => shard) };
-      const standings = await this.translateErrors(() => driver.all({ name: "read-standings", values: [shards] }));
+      const standings = await this.translateErrors(() => driver.all({ name: "load-standings", values: [shards] }));
       if (!isNextAfterAll(fences, standings)) return;
       throw new EngineError("STORE_UNAVAILABLE", "a batch came before the one that precedes it; send it again");
     }

@@ -29,7 +29,7 @@ export function writeFences(statements: PostgresStatements, fences: readonly Fen
   return fences.length === 1 ? [move] : [{ statement: statements.get("lock-shards"), values: [shards] }, move];
 }
 
-/** Evaluates a commit whose fences did not hold: `isNextBatch` with the rows of `read-standings`. */
+/** Evaluates a commit whose fences did not hold: `isNextBatch` with the rows of `load-standings`. */
 export function isNextAfterAll(fences: readonly Fence[], rows: readonly Row[]): boolean {
   const standings = new Map(
     rows.map((row) => {

@@ -113,7 +113,7 @@ export abstract class SqlStore<Driver extends SqlDriver = SqlDriver> implements 
   async settleShardCount(count: number): Promise<number> {
     const [, settled] = await this.transaction("other", [
       { name: "settle-setting", values: [shardCount, count] },
-      { name: "read-setting", values: [shardCount] },
+      { name: "find-setting", values: [shardCount] },
     ]);
     const [value] = this.#map(settled?.rows, (row) => row.number("value"));
     assert(value !== undefined, "a setting just settled has its row");
@@ -145,31 +145,31 @@ export abstract class SqlStore<Driver extends SqlDriver = SqlDriver> implements 
   async claimShard(shard: number, owner: string): Promise<ShardClaim | undefined> {
     const [, before, claim] = await this.transaction("commits", [
       { name: "insert-shard", values: [shard] },
-      { name: "read-shard", values: [shard] },
+      { name: "find-shard", values: [shard] },
       { name: "claim-shard", values: [shard, owner] },
     ]);
     return claim?.changes === 1 ? this.#map(before?.rows, toClaim)[0] : undefined;
   }
 
-  async loadInstances(shard: number, page: { after: number; limit: number }): Promise<InstanceRow[]> {
+  async listUnfinished(shard: number, page: { after: number; limit: number }): Promise<InstanceRow[]> {
     const after = Math.max(page.after, firstKey(shard) - 1);
-    return await this.all("load-instances", [after, lastKeyOf(shard), page.limit], toInstance);
+    return await this.all("list-unfinished-by-shard", [after, lastKeyOf(shard), page.limit], toInstance);
   }
 
   async loadHistory(instances: readonly number[]): Promise<HistoryRow[]> {
     return await this.all("load-history", [{ integers: instances }], toHistory);
   }
 
-  async readHistory(instance: number, page: { afterTurn: number; limit: number }): Promise<HistoryRow[]> {
-    return await this.all("read-history", [instance, page.afterTurn, page.limit], toHistory);
+  async listHistory(instance: number, page: { afterTurn: number; limit: number }): Promise<HistoryRow[]> {
+    return await this.all("list-history", [instance, page.afterTurn, page.limit], toHistory);
   }
 
-  async readTasks(instance: number): Promise<TaskRow[]> {
-    return await this.all("read-tasks", [instance], toTask);
+  async loadTasks(instance: number): Promise<TaskRow[]> {
+    return await this.all("load-tasks", [instance], toTask);
   }
 
-  async readPayloads(instance: number, refs: readonly number[]): Promise<string[]> {
-    const found = await this.all("read-payloads", [instance, { integers: refs }], (row): [number, string] => [
+  async loadPayloads(instance: number, refs: readonly number[]): Promise<string[]> {
+    const found = await this.all("load-payloads", [instance, { integers: refs }], (row): [number, string] => [
       row.number("ref"),
       row.text("body"),
     ]);
@@ -203,12 +203,12 @@ export abstract class SqlStore<Driver extends SqlDriver = SqlDriver> implements 
     );
   }
 
-  async finishedBefore(filter: {
+  async listFinishedBefore(filter: {
     status: EndStatus;
     endedBefore: number;
     limit: number;
   }): Promise<{ key: number; id: string }[]> {
-    return await this.all("finished-before", [filter.status, filter.endedBefore, filter.limit], (row) => ({
+    return await this.all("list-finished-before", [filter.status, filter.endedBefore, filter.limit], (row) => ({
       key: row.number("key"),
       id: row.text("id"),
     }));
@@ -227,20 +227,20 @@ export abstract class SqlStore<Driver extends SqlDriver = SqlDriver> implements 
   }
 
   async findRequest(shard: number, key: string): Promise<RequestRow | undefined> {
-    return await this.#first("read-request", [shard, key], toRequest);
+    return await this.#first("find-request", [shard, key], toRequest);
   }
 
   async post(mail: { readonly mailbox: string; readonly body: string; readonly at: number }): Promise<void> {
     await this.#write("insert-mailbox-row", mailboxColumns, [mail]);
   }
 
-  async readMailbox(mailboxes: readonly string[], limit: number): Promise<MailboxRow[]> {
-    return await this.all("read-mailbox", [{ texts: mailboxes }, limit], toMailboxRow);
+  async listMailboxRows(mailboxes: readonly string[], limit: number): Promise<MailboxRow[]> {
+    return await this.all("list-mailbox-rows", [{ texts: mailboxes }, limit], toMailboxRow);
   }
 
-  async deleteFromMailbox(ids: readonly number[]): Promise<void> {
+  async deleteMailboxRows(ids: readonly number[]): Promise<void> {
     await this.#write(
-      "delete-from-mailbox",
+      "delete-mailbox-rows",
       integerKey,
       ids.toSorted((a, b) => a - b),
     );
@@ -271,12 +271,12 @@ export abstract class SqlStore<Driver extends SqlDriver = SqlDriver> implements 
     );
   }
 
-  async loadDefinition(name: string, version: string): Promise<DefinitionRow | undefined> {
-    return await this.#first("load-definition", [name, version], toDefinition);
+  async findDefinition(name: string, version: string): Promise<DefinitionRow | undefined> {
+    return await this.#first("find-definition", [name, version], toDefinition);
   }
 
-  async latestDefinition(name: string): Promise<DefinitionRow | undefined> {
-    return await this.#first("latest-definition", [name], toDefinition);
+  async findLatestDefinition(name: string): Promise<DefinitionRow | undefined> {
+    return await this.#first("find-latest-definition", [name], toDefinition);
   }
 
   async listDefinitions(name: string, page: { limit: number; before?: number }): Promise<SavedDefinition[]> {
@@ -330,11 +330,11 @@ export abstract class SqlStore<Driver extends SqlDriver = SqlDriver> implements 
     await this.#write("append-lines", logLineColumns, lines);
   }
 
-  async readLines(topic: string, page: LinePage): Promise<LineRow[]> {
+  async listLines(topic: string, page: LinePage): Promise<LineRow[]> {
     const { after = 0, before = Number.MAX_SAFE_INTEGER, limit } = page;
     const values = [topic, after, before, limit];
-    if (!page.last) return await this.all("read-lines", values, toLine);
-    return (await this.all("read-last-lines", values, toLine)).reverse();
+    if (!page.last) return await this.all("list-lines", values, toLine);
+    return (await this.all("list-last-lines", values, toLine)).reverse();
   }
 
   get isOpen(): boolean {

@@ -17,7 +17,7 @@ export function writeFences(to: SqliteStatements, fences: readonly Fence[]): boo
   if (held > 0 && held === fences.length) return true;
   // Fences that held have changed their rows, so only the others can still be compared.
   const isNext = isNextBatch(fences.slice(held), (shard) => {
-    const row = to.get("read-shard").get(shard);
+    const row = to.get("find-shard").get(shard);
     if (row === undefined) return undefined;
     const columns = new Columns(row);
     return { epoch: columns.number("epoch"), lastBatch: columns.number("lastBatch") };

@@ -83,7 +83,7 @@ function atomicitySuite(name: string, makeStore: MakeStore): void {
       await owner.commit({ history: [first] }, { lastKey: 1 });
       const twice = { instances: [instanceRow({ key: 2 })], history: [historyRow({ instance: 2, turn: 0 }), first] };
       await assert.rejects(owner.commit(twice, { lastKey: 2 }), isData);
-      assert.deepEqual(await store.loadInstances(0, { after: 0, limit: 10 }), []);
+      assert.deepEqual(await store.listUnfinished(0, { after: 0, limit: 10 }), []);
       assert.deepEqual(await store.loadHistory([1, 2]), [first]);
     });
 
@@ -110,9 +110,9 @@ function atomicitySuite(name: string, makeStore: MakeStore): void {
       const store = await fresh(t, makeStore);
       const owner = await Owner.claim(store);
       await owner.commit({ instances: [instanceRow({ key: 1 })] });
-      const [read] = await store.loadInstances(0, { after: 0, limit: 1 });
+      const [read] = await store.listUnfinished(0, { after: 0, limit: 1 });
       Object.assign(read ?? {}, { id: "changed" });
-      assert.deepEqual(await store.loadInstances(0, { after: 0, limit: 1 }), [instanceRow({ key: 1 })]);
+      assert.deepEqual(await store.listUnfinished(0, { after: 0, limit: 1 }), [instanceRow({ key: 1 })]);
     });
   });
 }

@@ -10,9 +10,9 @@ export function definitionsSuite(name: string, makeStore: MakeStore): void {
       const store = await fresh(t, makeStore);
       const owner = await Owner.claim(store);
       await owner.commit({ definitions: [definitionRow({ version: "a" }), definitionRow({ version: "b" })] });
-      assert.deepEqual(await store.loadDefinition("nightly", "a"), definitionRow({ version: "a" }));
-      assert.equal(await store.loadDefinition("nightly", "c"), undefined);
-      assert.equal(await store.loadDefinition("hourly", "a"), undefined);
+      assert.deepEqual(await store.findDefinition("nightly", "a"), definitionRow({ version: "a" }));
+      assert.equal(await store.findDefinition("nightly", "c"), undefined);
+      assert.equal(await store.findDefinition("hourly", "a"), undefined);
     });
 
     test("a version never changes", async (t) => {
@@ -20,7 +20,7 @@ export function definitionsSuite(name: string, makeStore: MakeStore): void {
       const owner = await Owner.claim(store);
       await owner.commit({ definitions: [definitionRow({ version: "a" })] });
       await owner.commit({ definitions: [definitionRow({ version: "a", spec: "{}", createdAt: 9 })] });
-      assert.deepEqual(await store.loadDefinition("nightly", "a"), definitionRow({ version: "a" }));
+      assert.deepEqual(await store.findDefinition("nightly", "a"), definitionRow({ version: "a" }));
     });
 
     test("the latest is the one that was first seen last, whatever the clock said", async (t) => {
@@ -31,8 +31,8 @@ export function definitionsSuite(name: string, makeStore: MakeStore): void {
       await owner.commit({
         definitions: [definitionRow({ version: "b" }), definitionRow({ name: "z", version: "c" })],
       });
-      assert.equal((await store.latestDefinition("nightly"))?.version, "a");
-      assert.equal(await store.latestDefinition("hourly"), undefined);
+      assert.equal((await store.findLatestDefinition("nightly"))?.version, "a");
+      assert.equal(await store.findLatestDefinition("hourly"), undefined);
     });
 
     test("they may be saved outside of a commit, and are kept as they are if present", async (t) => {
@@ -41,8 +41,8 @@ export function definitionsSuite(name: string, makeStore: MakeStore): void {
       await store.saveDefinitions([definitionRow({ version: "a", spec: "{}", createdAt: 9 })]);
       await (await Owner.claim(store)).commit({ definitions: [definitionRow({ version: "b", spec: "{}" })] });
       await store.saveDefinitions([]);
-      assert.deepEqual(await store.loadDefinition("nightly", "a"), definitionRow({ version: "a" }));
-      assert.deepEqual(await store.latestDefinition("nightly"), definitionRow({ version: "b" }));
+      assert.deepEqual(await store.findDefinition("nightly", "a"), definitionRow({ version: "a" }));
+      assert.deepEqual(await store.findLatestDefinition("nightly"), definitionRow({ version: "b" }));
     });
 
     test("all of one name are listed, newest first, a page at a time", async (t) => {
@@ -84,7 +84,7 @@ export function definitionsSuite(name: string, makeStore: MakeStore): void {
       const store = await fresh(t, makeStore);
       const owner = await Owner.claim(store);
       await owner.commit({ definitions: [definitionRow({ name: "a b", version: "c" })] });
-      assert.equal(await store.loadDefinition("a", "b c"), undefined);
+      assert.equal(await store.findDefinition("a", "b c"), undefined);
     });
   });
 }

@@ -36,15 +36,15 @@ async function answers(store: Store, taken: readonly Step[], filters: readonly I
 async function everyRead(store: Store, filters: readonly InstanceFilter[]): Promise<unknown[]> {
   const keys = [1, 2, 3, 4, 5, 6];
   return [
-    await store.loadInstances(0, { after: 1, limit: 3 }),
+    await store.listUnfinished(0, { after: 1, limit: 3 }),
     await store.loadHistory(keys),
-    await store.readHistory(1, { afterTurn: 2, limit: 2 }),
-    await Promise.all(keys.map((key) => store.readTasks(key))),
+    await store.listHistory(1, { afterTurn: 2, limit: 2 }),
+    await Promise.all(keys.map((key) => store.loadTasks(key))),
     await Promise.all(keys.map((key) => payloadsOf(store, key))),
     await Promise.all(texts.map((text) => store.findFinished(text))),
-    await Promise.all(texts.map((text) => store.latestDefinition(text))),
-    await Promise.all(texts.map((text) => store.loadDefinition(text, "a"))),
-    await store.finishedBefore({ status: "Success", endedBefore: 30, limit: 3 }),
+    await Promise.all(texts.map((text) => store.findLatestDefinition(text))),
+    await Promise.all(texts.map((text) => store.findDefinition(text, "a"))),
+    await store.listFinishedBefore({ status: "Success", endedBefore: 30, limit: 3 }),
     await Promise.all(filters.map((one) => store.listInstances(one))),
   ];
 }
@@ -61,8 +61,8 @@ async function everyClusterRead(store: Store): Promise<unknown[]> {
     await Promise.all(shards.map((shard) => store.loadOffsets(shard))),
     await Promise.all(shards.map((shard) => store.loadSent(shard))),
     await Promise.all(shards.flatMap((shard) => texts.map((text) => store.findRequest(shard, text)))),
-    (await store.readMailbox(mailboxes, 100)).map(({ mailbox, body }) => [mailbox, body]),
-    (await store.readMailbox(mailboxes.slice(1), 2)).map(({ mailbox, body }) => [mailbox, body]),
+    (await store.listMailboxRows(mailboxes, 100)).map(({ mailbox, body }) => [mailbox, body]),
+    (await store.listMailboxRows(mailboxes.slice(1), 2)).map(({ mailbox, body }) => [mailbox, body]),
     (await store.loadDomains()).sort(byName),
   ];
 }
@@ -72,8 +72,8 @@ async function everyOtherRead(store: Store): Promise<unknown[]> {
     await store.listDocuments("token", { limit: 100 }),
     await Promise.all(texts.map((after) => store.listDocuments("token", { after, limit: 2 }))),
     await Promise.all(texts.map((text) => store.findDocument("token", text))),
-    await Promise.all(texts.map(async (text) => unnumbered(await store.readLines(text, { limit: 100 })))),
-    await Promise.all(texts.map(async (text) => unnumbered(await store.readLines(text, { last: true, limit: 2 })))),
+    await Promise.all(texts.map(async (text) => unnumbered(await store.listLines(text, { limit: 100 })))),
+    await Promise.all(texts.map(async (text) => unnumbered(await store.listLines(text, { last: true, limit: 2 })))),
     await Promise.all(texts.map(async (text) => unnumbered(await store.listDefinitions(text, { limit: 100 })))),
   ];
 }
@@ -96,6 +96,6 @@ function byName(a: DomainRow, b: DomainRow): number {
 
 async function payloadsOf(store: Store, instance: number): Promise<string[]> {
   const refs = Array.from({ length: 21 }, (_, ref) => ref);
-  const read = refs.map((ref) => store.readPayloads(instance, [ref]).catch(() => ["none"]));
+  const read = refs.map((ref) => store.loadPayloads(instance, [ref]).catch(() => ["none"]));
   return (await Promise.all(read)).flat();
 }

@@ -52,9 +52,9 @@ export function historySuite(name: string, makeStore: MakeStore): void {
       const owner = await Owner.claim(store);
       const history = [0, 1, 2, 3, 4].map((turn) => historyRow({ instance: 1, turn }));
       await owner.commit({ history });
-      assert.deepEqual(await store.readHistory(1, { afterTurn: -1, limit: 2 }), history.slice(0, 2));
-      assert.deepEqual(await store.readHistory(1, { afterTurn: 1, limit: 10 }), history.slice(2));
-      assert.deepEqual(await store.readHistory(1, { afterTurn: 4, limit: 10 }), []);
+      assert.deepEqual(await store.listHistory(1, { afterTurn: -1, limit: 2 }), history.slice(0, 2));
+      assert.deepEqual(await store.listHistory(1, { afterTurn: 1, limit: 10 }), history.slice(2));
+      assert.deepEqual(await store.listHistory(1, { afterTurn: 4, limit: 10 }), []);
     });
 
     test("ten thousand instances are one call", async (t) => {

@@ -19,7 +19,7 @@ export function instancesSuite(name: string, makeStore: MakeStore): void {
         quarantined: "broke",
       });
       await owner.commit({ instances: [changed] });
-      assert.deepEqual(await store.loadInstances(0, { after: 0, limit: 10 }), [changed]);
+      assert.deepEqual(await store.listUnfinished(0, { after: 0, limit: 10 }), [changed]);
     });
 
     test("they are loaded by shard, in pages, in the order of their keys", async (t) => {
@@ -30,7 +30,7 @@ export function instancesSuite(name: string, makeStore: MakeStore): void {
       }
       const first = firstKey(1);
       const keysOf = async (page: { after: number; limit: number }) =>
-        (await store.loadInstances(1, page)).map((row) => row.key);
+        (await store.listUnfinished(1, page)).map((row) => row.key);
       assert.deepEqual(await keysOf({ after: 0, limit: 2 }), [first, first + 1]);
       assert.deepEqual(await keysOf({ after: first + 1, limit: 2 }), [first + 2]);
       assert.deepEqual(await keysOf({ after: first + 2, limit: 2 }), []);
@@ -41,7 +41,7 @@ export function instancesSuite(name: string, makeStore: MakeStore): void {
       const owner = await Owner.claim(store);
       await owner.commit({ instances: [instanceRow({ key: 1 }), instanceRow({ key: 2 })] });
       await owner.commit({ instancesEnded: [1], finished: [finishedRow({ key: 1 })] });
-      assert.deepEqual(await store.loadInstances(0, { after: 0, limit: 10 }), [instanceRow({ key: 2 })]);
+      assert.deepEqual(await store.listUnfinished(0, { after: 0, limit: 10 }), [instanceRow({ key: 2 })]);
     });
   });
 
@@ -99,11 +99,11 @@ function finishedSuite(name: string, makeStore: MakeStore): void {
         ],
       });
       const before = async (endedBefore: number, limit: number) =>
-        (await store.finishedBefore({ status: "Success", endedBefore, limit })).map((row) => row.key);
+        (await store.listFinishedBefore({ status: "Success", endedBefore, limit })).map((row) => row.key);
       assert.deepEqual(await before(300, 10), [2, 4]);
       assert.deepEqual(await before(301, 10), [2, 4, 1]);
       assert.deepEqual(await before(301, 1), [2]);
-      const failed = await store.finishedBefore({ status: "Failed", endedBefore: 1_000, limit: 10 });
+      const failed = await store.listFinishedBefore({ status: "Failed", endedBefore: 1_000, limit: 10 });
       assert.deepEqual(failed, [{ key: 3, id: "instance-3" }]);
     });
   });

@@ -9,7 +9,7 @@ function line(topic: string, body: string, at = 0): { topic: string; at: number;
 }
 
 async function bodies(store: Store, topic: string): Promise<string[]> {
-  return (await store.readLines(topic, { limit: 10_000 })).map(({ body }) => body);
+  return (await store.listLines(topic, { limit: 10_000 })).map(({ body }) => body);
 }
 
 async function topicsLeft(store: Store, topics: readonly string[]): Promise<string[]> {
@@ -33,7 +33,7 @@ function readingSuite(name: string, makeStore: MakeStore): void {
       const store = await fresh(t, makeStore);
       await store.appendLines([line("log:a", "1", 500), line("log:b", "2"), line("log:a", "3", 100)]);
       await store.appendLines([line("log:a", "1", 300)]);
-      const lines = await store.readLines("log:a", { limit: 10 });
+      const lines = await store.listLines("log:a", { limit: 10 });
       assert.deepEqual(
         lines.map(({ topic, at, body }) => [topic, at, body]),
         [
@@ -52,7 +52,7 @@ function readingSuite(name: string, makeStore: MakeStore): void {
       await store.appendLines(Array.from({ length: 10 }, (_, index) => line(index % 2 ? "b" : "a", `${index}`)));
       const seen: string[] = [];
       for (let after = 0; ;) {
-        const page = await store.readLines("a", { after, limit: 2 });
+        const page = await store.listLines("a", { after, limit: 2 });
         if (page.length === 0) break;
         seen.push(...page.map(({ body }) => body));
         after = page.at(-1)?.number ?? 0;
@@ -63,20 +63,20 @@ function readingSuite(name: string, makeStore: MakeStore): void {
     test("the last ones, in the same order", async (t) => {
       const store = await fresh(t, makeStore);
       await store.appendLines(["1", "2", "3", "4"].flatMap((body) => [line("a", body), line("b", body)]));
-      const last = await store.readLines("a", { last: true, limit: 2 });
+      const last = await store.listLines("a", { last: true, limit: 2 });
       assert.deepEqual(
         last.map(({ body }) => body),
         ["3", "4"],
       );
-      assert.deepEqual(await store.readLines("a", { last: true, limit: 9 }), await store.readLines("a", { limit: 9 }));
+      assert.deepEqual(await store.listLines("a", { last: true, limit: 9 }), await store.listLines("a", { limit: 9 }));
       const after = last[0]?.number ?? 0;
-      assert.deepEqual(await store.readLines("a", { last: true, after, limit: 9 }), last.slice(1));
-      assert.deepEqual(await store.readLines("c", { last: true, limit: 9 }), []);
-      const all = await store.readLines("a", { limit: 9 });
+      assert.deepEqual(await store.listLines("a", { last: true, after, limit: 9 }), last.slice(1));
+      assert.deepEqual(await store.listLines("c", { last: true, limit: 9 }), []);
+      const all = await store.listLines("a", { limit: 9 });
       const before = all.at(-1)?.number ?? 0;
-      assert.deepEqual(await store.readLines("a", { last: true, before, limit: 9 }), all.slice(0, -1));
-      assert.deepEqual(await store.readLines("a", { last: true, before, limit: 1 }), all.slice(-2, -1));
-      assert.deepEqual(await store.readLines("a", { before, limit: 1 }), all.slice(0, 1));
+      assert.deepEqual(await store.listLines("a", { last: true, before, limit: 9 }), all.slice(0, -1));
+      assert.deepEqual(await store.listLines("a", { last: true, before, limit: 1 }), all.slice(-2, -1));
+      assert.deepEqual(await store.listLines("a", { before, limit: 1 }), all.slice(0, 1));
     });
 
     test("also large ones", async (t) => {
@@ -91,10 +91,10 @@ function readingSuite(name: string, makeStore: MakeStore): void {
       const subject = await freshDurable(t, makeStore);
       if (!subject) return;
       await subject.store.appendLines([line("a", "1"), line("a", "2")]);
-      const before = await subject.store.readLines("a", { limit: 9 });
+      const before = await subject.store.listLines("a", { limit: 9 });
       const store = await subject.reopen();
       await store.appendLines([line("a", "3")]);
-      const lines = await store.readLines("a", { limit: 9 });
+      const lines = await store.listLines("a", { limit: 9 });
       assert.deepEqual(lines.slice(0, 2), before);
       assert.ok(isRising(lines));
     });
@@ -126,7 +126,7 @@ function appendingSuite(name: string, makeStore: MakeStore): void {
           ),
         ),
       );
-      const lines = [await users[0].readLines("a", { limit: 999 }), await users[0].readLines("b", { limit: 999 })];
+      const lines = [await users[0].listLines("a", { limit: 999 }), await users[0].listLines("b", { limit: 999 })];
       assert.ok(lines.every(isRising));
       assert.equal(new Set(lines.flat().map(({ number }) => number)).size, 200);
       const inOrder = lines.flat().sort((a, b) => a.number - b.number);
@@ -150,7 +150,7 @@ function appendingSuite(name: string, makeStore: MakeStore): void {
       const follow = async (): Promise<void> => {
         for (let after = 0; ;) {
           const wasWriting = writing > 0;
-          const page = await reader.readLines("a", { after, limit: 3 });
+          const page = await reader.listLines("a", { after, limit: 3 });
           seen.push(...page.map(({ body }) => body));
           after = page.at(-1)?.number ?? after;
           if (page.length === 0 && !wasWriting) return;
@@ -185,7 +185,7 @@ function deletingSuite(name: string, makeStore: MakeStore): void {
       await store.appendLines([...others.map((topic) => line(topic, topic)), ...many]);
       await store.deleteTopic("a:1");
       await store.deleteTopic("b");
-      assert.deepEqual(await store.readLines("a:1", { limit: 9 }), []);
+      assert.deepEqual(await store.listLines("a:1", { limit: 9 }), []);
       for (const topic of others) assert.deepEqual(await bodies(store, topic), [topic]);
       await store.appendLines([line("a:1", "later")]);
       assert.deepEqual(await bodies(store, "a:1"), ["later"]);
@@ -228,11 +228,11 @@ function deletingSuite(name: string, makeStore: MakeStore): void {
     test("and their numbers are never given to others", async (t) => {
       const store = await fresh(t, makeStore);
       await store.appendLines([line("a", "1"), line("a", "2")]);
-      const last = (await store.readLines("a", { last: true, limit: 1 }))[0]?.number ?? 0;
+      const last = (await store.listLines("a", { last: true, limit: 1 }))[0]?.number ?? 0;
       await store.deleteLines("", 9);
       await store.appendLines([line("a", "3")]);
       assert.deepEqual(
-        (await store.readLines("a", { after: last, limit: 9 })).map(({ body }) => body),
+        (await store.listLines("a", { after: last, limit: 9 })).map(({ body }) => body),
         ["3"],
       );
     });

@@ -5,7 +5,7 @@ import { fresh, freshUsers } from "./subject.ts";
 import type { MakeStore } from "./subject.ts";
 
 async function bodies(store: Store, mailboxes: readonly string[], limit = 100): Promise<string[]> {
-  return (await store.readMailbox(mailboxes, limit)).map((mail) => mail.body);
+  return (await store.listMailboxRows(mailboxes, limit)).map((mail) => mail.body);
 }
 
 /** At the times 0, 1, 2 … */
@@ -25,7 +25,7 @@ function readingSuite(name: string, makeStore: MakeStore): void {
       await store.post({ mailbox: "a", body: "first", at: 500 });
       await store.post({ mailbox: "a", body: "second", at: 100 });
       await store.post({ mailbox: "a", body: "first", at: 300 });
-      const mail = await store.readMailbox(["a"], 10);
+      const mail = await store.listMailboxRows(["a"], 10);
       assert.deepEqual(
         mail.map(({ mailbox, body }) => [mailbox, body]),
         [
@@ -90,20 +90,20 @@ function deletingSuite(name: string, makeStore: MakeStore): void {
         ["a", "2"],
         ["b", "3"],
       ]);
-      const [first, , third] = await store.readMailbox(["a", "b"], 10);
-      await store.deleteFromMailbox([third?.id ?? 0, first?.id ?? 0]);
+      const [first, , third] = await store.listMailboxRows(["a", "b"], 10);
+      await store.deleteMailboxRows([third?.id ?? 0, first?.id ?? 0]);
       assert.deepEqual(await bodies(store, ["a", "b"]), ["2"]);
-      await store.deleteFromMailbox([]);
+      await store.deleteMailboxRows([]);
       assert.deepEqual(await bodies(store, ["a", "b"]), ["2"]);
     });
 
     test("and its id is never given to another", async (t) => {
       const store = await fresh(t, makeStore);
       await store.post({ mailbox: "a", body: "1", at: 0 });
-      const ids = (await store.readMailbox(["a"], 1)).map((mail) => mail.id);
-      await store.deleteFromMailbox(ids);
+      const ids = (await store.listMailboxRows(["a"], 1)).map((mail) => mail.id);
+      await store.deleteMailboxRows(ids);
       await store.post({ mailbox: "a", body: "2", at: 0 });
-      await store.deleteFromMailbox(ids);
+      await store.deleteMailboxRows(ids);
       assert.deepEqual(await bodies(store, ["a"]), ["2"]);
     });
 

@@ -196,10 +196,10 @@ function removalSuite(name: string, makeStore: MakeStore): void {
       const mailboxes = [mailboxOf("a"), mailboxOf("ab"), "a", "everybody"];
       for (const mailbox of mailboxes) await store.post({ mailbox, body: mailbox, at: 0 });
       assert.equal(await store.removeMember("a", 7), false);
-      assert.equal((await store.readMailbox(mailboxes, 10)).length, 4);
+      assert.equal((await store.listMailboxRows(mailboxes, 10)).length, 4);
       await store.removeMember("a", 0);
       assert.deepEqual(
-        (await store.readMailbox(mailboxes, 10)).map((mail) => mail.body),
+        (await store.listMailboxRows(mailboxes, 10)).map((mail) => mail.body),
         mailboxes.slice(1),
       );
     });

@@ -30,10 +30,10 @@ export function purgeSuite(name: string, makeStore: MakeStore): void {
         (await store.loadHistory([1, 2, 3])).map((row) => row.instance),
         [1, 1, 3, 3],
       );
-      assert.deepEqual(await store.readTasks(2), []);
-      assert.equal((await store.readTasks(1)).length, 2);
-      await assert.rejects(store.readPayloads(2, [1]));
-      assert.deepEqual(await store.readPayloads(3, [1]), ["1"]);
+      assert.deepEqual(await store.loadTasks(2), []);
+      assert.equal((await store.loadTasks(1)).length, 2);
+      await assert.rejects(store.loadPayloads(2, [1]));
+      assert.deepEqual(await store.loadPayloads(3, [1]), ["1"]);
     });
 
     test("it comes first: a batch may write the same instance anew", async (t) => {

@@ -31,7 +31,7 @@ export class StepTaker {
       case "post":
         return await store.post(step);
       case "delete-mail":
-        return await this.#deleteFromMailbox(step.index);
+        return await this.#deleteMailboxRow(step.index);
       case "delete-mail-before":
         return await store.deleteMailboxRowsBefore(step.at);
       case "declare-domains":
@@ -79,10 +79,10 @@ export class StepTaker {
   }
 
   /** Ids are each store's own, so mail is chosen by its place. */
-  async #deleteFromMailbox(index: number): Promise<unknown> {
-    const mail = (await this.#store.readMailbox(mailboxes, 10))[index];
+  async #deleteMailboxRow(index: number): Promise<unknown> {
+    const mail = (await this.#store.listMailboxRows(mailboxes, 10))[index];
     if (!mail) return "none";
-    await this.#store.deleteFromMailbox([mail.id]);
+    await this.#store.deleteMailboxRows([mail.id]);
     return [mail.mailbox, mail.body];
   }
 }

@@ -15,8 +15,8 @@ export function tasksSuite(name: string, makeStore: MakeStore): void {
         taskRow({ instance: 1, task: 1, attempt: 1, status: "Failed", error: '{"type":"Error"}', endedAt: 1_500 }),
       ];
       await owner.commit({ tasks: [...rows, taskRow({ instance: 2, task: 0 })] });
-      assert.deepEqual(await store.readTasks(1), [rows[1], rows[2], rows[0]]);
-      assert.deepEqual(await store.readTasks(3), []);
+      assert.deepEqual(await store.loadTasks(1), [rows[1], rows[2], rows[0]]);
+      assert.deepEqual(await store.loadTasks(3), []);
     });
 
     test("the last change of an attempt stands, with every field", async (t) => {
@@ -36,7 +36,7 @@ export function tasksSuite(name: string, makeStore: MakeStore): void {
         error: "{}",
       });
       await owner.commit({ tasks: [ended] });
-      assert.deepEqual(await store.readTasks(1), [ended]);
+      assert.deepEqual(await store.loadTasks(1), [ended]);
     });
   });
 }

@@ -41,14 +41,14 @@ export function textSuite(name: string, makeStore: MakeStore): void {
         const owner = await Owner.claim(store);
         const rows = rowsWith(text);
         await owner.commit(rows);
-        assert.deepEqual(await store.loadInstances(0, { after: 0, limit: 1 }), rows.instances);
+        assert.deepEqual(await store.listUnfinished(0, { after: 0, limit: 1 }), rows.instances);
         assert.deepEqual(await store.findFinished(text), rows.finished[0]);
         assert.deepEqual(await store.loadHistory([1]), rows.history);
-        assert.deepEqual(await store.readTasks(1), rows.tasks);
-        assert.deepEqual(await store.readPayloads(1, [1]), [text]);
+        assert.deepEqual(await store.loadTasks(1), rows.tasks);
+        assert.deepEqual(await store.loadPayloads(1, [1]), [text]);
         assert.deepEqual(await store.loadOutbox([1]), rows.outbox);
-        assert.deepEqual(await store.loadDefinition(text, text), rows.definitions[0]);
-        assert.deepEqual(await store.latestDefinition(text), rows.definitions[0]);
+        assert.deepEqual(await store.findDefinition(text, text), rows.definitions[0]);
+        assert.deepEqual(await store.findLatestDefinition(text), rows.definitions[0]);
         assert.ok(await store.findRequest(0, text));
         const listed = await store.listInstances({ workflow: text, idPrefix: text, limit: 9 });
         assert.deepEqual(
@@ -87,17 +87,17 @@ export function textSuite(name: string, makeStore: MakeStore): void {
           { topic: `${text}, another one`, at: 0, body: text },
           { topic: `another ${text}`, at: 0, body: text },
         ]);
-        const lines = await store.readLines(text, { limit: 9 });
+        const lines = await store.listLines(text, { limit: 9 });
         assert.deepEqual(
           lines.map(({ topic, body }) => [topic, body]),
           [[text, text]],
         );
         await store.deleteTopic(text);
-        assert.deepEqual(await store.readLines(text, { limit: 9 }), []);
-        assert.equal((await store.readLines(`${text}, another one`, { limit: 9 })).length, 1);
+        assert.deepEqual(await store.listLines(text, { limit: 9 }), []);
+        assert.equal((await store.listLines(`${text}, another one`, { limit: 9 })).length, 1);
         await store.deleteLines(text, 1);
-        assert.deepEqual(await store.readLines(`${text}, another one`, { limit: 9 }), []);
-        assert.equal((await store.readLines(`another ${text}`, { limit: 9 })).length, text === "" ? 0 : 1);
+        assert.deepEqual(await store.listLines(`${text}, another one`, { limit: 9 }), []);
+        assert.equal((await store.listLines(`another ${text}`, { limit: 9 })).length, text === "" ? 0 : 1);
       });
 
       test(`${what}, in what members share`, async (t) => {
@@ -111,13 +111,13 @@ export function textSuite(name: string, makeStore: MakeStore): void {
         });
         await store.post({ mailbox: text, body: text, at: 0 });
         await store.post({ mailbox: mailboxOf(text), body: "", at: 0 });
-        const mail = await store.readMailbox([text], 10);
+        const mail = await store.listMailboxRows([text], 10);
         assert.deepEqual(
           mail.map(({ mailbox, body }) => [mailbox, body]),
           [[text, text]],
         );
         assert.equal(await store.removeMember(text, 1), true);
-        assert.deepEqual(await store.readMailbox([mailboxOf(text)], 10), []);
+        assert.deepEqual(await store.listMailboxRows([mailboxOf(text)], 10), []);
         assert.equal((await store.claimShard(0, "other"))?.previousOwner, text);
         await store.declareDomains([{ name: text, size: 1, priority: 2 }]);
         assert.deepEqual(await store.loadDomains(), [{ name: text, size: 1, priority: 2 }]);

@@ -27,7 +27,7 @@ const whole = { turns: numbers, tasks: numbers, refs: numbers };
 async function leftOf(store: Store, key: number): Promise<typeof whole> {
   const refs: number[] = [];
   for (let ref = 0; ref < 10; ref++) {
-    const bodies = await store.readPayloads(key, [ref]).catch((error: unknown) => {
+    const bodies = await store.loadPayloads(key, [ref]).catch((error: unknown) => {
       if (isData(error)) return [];
       throw error;
     });
@@ -35,7 +35,7 @@ async function leftOf(store: Store, key: number): Promise<typeof whole> {
   }
   return {
     turns: (await store.loadHistory([key])).map(({ turn }) => turn),
-    tasks: (await store.readTasks(key)).map(({ task }) => task),
+    tasks: (await store.loadTasks(key)).map(({ task }) => task),
     refs,
   };
 }
@@ -54,10 +54,10 @@ function goingSuite(name: string, makeStore: MakeStore): void {
       await owner.commit({ trims: [{ instance: 1, turn: 3, ref: 2 }] });
       assert.deepEqual(await leftOf(store, 1), { turns: [3, 4], tasks: [], refs: [2, 3, 4] });
       assert.deepEqual(
-        await store.readHistory(1, { afterTurn: -1, limit: 10 }),
+        await store.listHistory(1, { afterTurn: -1, limit: 10 }),
         [3, 4].map((turn) => historyRow({ instance: 1, turn })),
       );
-      assert.deepEqual(await store.readPayloads(1, [4, 2]), ["4", "2"]);
+      assert.deepEqual(await store.loadPayloads(1, [4, 2]), ["4", "2"]);
     });
 
     test("turns and references have bounds of their own, which may lie below or above everything", async (t) => {
@@ -77,7 +77,7 @@ function goingSuite(name: string, makeStore: MakeStore): void {
       const owner = await Owner.claim(store);
       await owner.commit({ tasks: [1, 2, 3].map((attempt) => taskRow({ instance: 1, task: 7, attempt })) });
       await owner.commit({ trims: [{ instance: 1, turn: 0, ref: 0 }] });
-      assert.deepEqual(await store.readTasks(1), []);
+      assert.deepEqual(await store.loadTasks(1), []);
     });
 
     test("the instance itself stays, and other instances keep everything, also its neighbours", async (t) => {
@@ -121,8 +121,8 @@ function goingSuite(name: string, makeStore: MakeStore): void {
         left.map(({ instance }) => instance),
         [1200],
       );
-      for (const instance of [1, 500, 501, 1199]) await assert.rejects(store.readPayloads(instance, [1]), isData);
-      assert.deepEqual(await store.readPayloads(1200, [1]), ["1"]);
+      for (const instance of [1, 500, 501, 1199]) await assert.rejects(store.loadPayloads(instance, [1]), isData);
+      assert.deepEqual(await store.loadPayloads(1200, [1]), ["1"]);
     });
 
     test("an instance that has nothing, or is unknown, is no trouble", async (t) => {
@@ -133,7 +133,7 @@ function goingSuite(name: string, makeStore: MakeStore): void {
       await owner.commit({ trims });
       await owner.commit({ trims });
       assert.deepEqual(await leftOf(store, 1), { turns: [], tasks: [], refs: [] });
-      assert.deepEqual(await store.loadInstances(0, { after: 0, limit: 10 }), [instanceRow({ key: 1 })]);
+      assert.deepEqual(await store.listUnfinished(0, { after: 0, limit: 10 }), [instanceRow({ key: 1 })]);
     });
 
     test("what is gone is still gone after the closing, and what is left is there", async (t) => {
@@ -164,7 +164,7 @@ function batchSuite(name: string, makeStore: MakeStore): void {
       await owner.commit(everythingOf(1));
       await owner.commit(anew);
       assert.deepEqual(await leftOf(store, 1), { turns: [5], tasks: [0], refs: [5] });
-      assert.deepEqual(await store.readTasks(1), anew.tasks);
+      assert.deepEqual(await store.loadTasks(1), anew.tasks);
     });
 
     test("also turns and references below its bounds, whether they were there before or not", async (t) => {
@@ -175,7 +175,7 @@ function batchSuite(name: string, makeStore: MakeStore): void {
       const payloads = [3].map((ref) => ({ instance: 1, ref, body: "anew" }));
       await owner.commit({ trims, history, payloads });
       assert.deepEqual(await store.loadHistory([1]), history);
-      assert.deepEqual(await store.readPayloads(1, [3]), ["anew"]);
+      assert.deepEqual(await store.loadPayloads(1, [3]), ["anew"]);
     });
 
     test("a turn that it leaves is written once: the batch is STORE_DATA, and nothing is trimmed", async (t) => {
@@ -227,9 +227,9 @@ function batchSuite(name: string, makeStore: MakeStore): void {
       await owner.commit(everythingOf(1));
       const batch = owner.next(anew);
       await store.commit(batch);
-      const left = [await leftOf(store, 1), await store.loadHistory([1]), await store.readTasks(1)];
+      const left = [await leftOf(store, 1), await store.loadHistory([1]), await store.loadTasks(1)];
       await store.commit(batch);
-      assert.deepEqual([await leftOf(store, 1), await store.loadHistory([1]), await store.readTasks(1)], left);
+      assert.deepEqual([await leftOf(store, 1), await store.loadHistory([1]), await store.loadTasks(1)], left);
     });
   });
 }
