@@ -6,7 +6,7 @@ import { DomainAllocator, type DomainAllocatorOptions } from "./domain-allocator
 import type { SlotGrant, SlotReport } from "./slot-report.ts";
 
 const workerLostMs = 60_000;
-const turnMs = 10_000;
+const extraSlotMs = 10_000;
 
 /** An allocator of epoch 5, and members a, b, c that talk to it. */
 class Rig {
@@ -271,7 +271,7 @@ describe("shares", () => {
     const wishes = { a: 9, b: 9, c: 9 };
     const holders = [];
     for (let turn = 0; turn < 6; turn++) {
-      rig.run(wishes, turnMs / 1000);
+      rig.run(wishes, extraSlotMs / 1000);
       const holder = rig.allocator.status().quotas.find(({ quota }) => quota === 1);
       holders.push(holder?.member);
     }
@@ -284,7 +284,7 @@ describe("shares", () => {
     rig.run({ a: 9, b: 9 });
     rig.allocator.resize(1);
     const had = new Set<string>();
-    for (let i = 0; i < 3 * (turnMs / 1000); i++) {
+    for (let i = 0; i < 3 * (extraSlotMs / 1000); i++) {
       for (const [member, quota] of Object.entries(rig.run({ a: 9, b: 9 }, 1))) if (quota === 1) had.add(member);
     }
     assert.deepEqual(had, new Set(["a", "b"]));

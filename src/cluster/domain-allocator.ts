@@ -6,8 +6,8 @@ import type { SlotGrant, SlotReport } from "./slot-report.ts";
 /** Time after which a demand for slots that was not repeated no longer reserves slots. */
 const wishMs = 20_000;
 
-/** Length of a turn: time for which a member keeps one of the remaining slots that cannot be divided equally. */
-const turnMs = 10_000;
+/** Time for which a member keeps its extra slot, one of the remaining slots that cannot be divided equally. */
+const extraSlotMs = 10_000;
 
 export interface DomainAllocatorOptions {
   readonly domain: string;
@@ -183,7 +183,7 @@ export class DomainAllocator {
       // Attempts of a worker that has left may still run.
       hadRemoteWorkers: report.hasRemoteWorkers || known?.hadRemoteWorkers === true,
       heardAt: this.#options.clock.monotonic(),
-      turnAt: known?.turnAt ?? -Infinity,
+      extraSlotAt: known?.extraSlotAt ?? -Infinity,
     };
     this.#seats.set(report.member, seat);
     this.#unheard?.delete(report.member);
@@ -205,7 +205,8 @@ export class DomainAllocator {
     }
     const missing = Math.max(0, lacking - Math.max(0, room - usedBy(seat)));
     const allotted = Math.min(Math.max(share, quota - missing), room);
-    if (shares.first.has(seat) && allotted >= share && !hasTurn(seat, seat.heardAt)) seat.turnAt = seat.heardAt;
+    if (shares.first.has(seat) && allotted >= share && !hasExtraSlot(seat, seat.heardAt))
+      seat.extraSlotAt = seat.heardAt;
     return allotted;
   }
 
@@ -235,7 +236,7 @@ interface Seat {
   readonly hadRemoteWorkers: boolean;
   readonly heardAt: number;
   /** Time at which the member last received one of the remaining slots that cannot be divided equally. */
-  turnAt: number;
+  extraSlotAt: number;
 }
 
 /**
@@ -262,7 +263,7 @@ interface Shares {
 function shareOut(slots: number, seats: readonly Seat[], now: number): Shares {
   const wishes = seats.map((seat) => wishOf(seat, now));
   const { level, rest } = fill(slots, wishes);
-  const further = seats.filter((seat) => wishOf(seat, now) > level).sort((a, b) => compareTurns(a, b, now));
+  const further = seats.filter((seat) => wishOf(seat, now) > level).sort((a, b) => compareExtraSlots(a, b, now));
   const first = new Set(further.slice(0, rest));
   return { first, of: (seat) => Math.min(wishOf(seat, now), first.has(seat) ? level + 1 : level) };
 }
@@ -280,15 +281,15 @@ function fill(slots: number, wishes: number[]): { level: number; rest: number } 
   return { level: Infinity, rest: 0 };
 }
 
-/** Sorts members that have their turn first, then by who had it longest ago. */
-function compareTurns(a: Seat, b: Seat, now: number): number {
-  if (hasTurn(a, now) !== hasTurn(b, now)) return hasTurn(a, now) ? -1 : 1;
-  if (a.turnAt !== b.turnAt) return a.turnAt < b.turnAt ? -1 : 1;
+/** Sorts members that have an extra slot first, then by who had one longest ago. */
+function compareExtraSlots(a: Seat, b: Seat, now: number): number {
+  if (hasExtraSlot(a, now) !== hasExtraSlot(b, now)) return hasExtraSlot(a, now) ? -1 : 1;
+  if (a.extraSlotAt !== b.extraSlotAt) return a.extraSlotAt < b.extraSlotAt ? -1 : 1;
   return a.report.member < b.report.member ? -1 : 1;
 }
 
-function hasTurn({ turnAt }: Seat, now: number): boolean {
-  return now - turnAt < turnMs;
+function hasExtraSlot({ extraSlotAt }: Seat, now: number): boolean {
+  return now - extraSlotAt < extraSlotMs;
 }
 
 function moved(message: string): EngineError {

@@ -8,7 +8,7 @@ const membersMax = 6;
 const calmMs = lostMs + 2 * workerLostMs + 10 * rebalanceMs;
 /** As in domain-quotas.ts and domain-allocator.ts. */
 const idleMs = 10_000;
-const turnMs = 10_000;
+const extraSlotMs = 10_000;
 
 type Step = { readonly afterMs: number } & (
   | { readonly do: "offer"; readonly which: number; readonly count: number; readonly durationMs: number }
@@ -171,10 +171,10 @@ test("shares are as even as wishes allow, and what cannot be divided goes round"
         await world.pass(3000);
         const { processes } = world;
         for (const [i, member] of processes.entries()) member.keepOffering(wishes[i]!, 1000);
-        await world.pass(2 * turnMs);
+        await world.pass(2 * extraSlotMs);
         const shares = evenShares(size, wishes);
         const before = processes.map((member) => member.started);
-        const looks = (wishes.length * 2 * turnMs) / 500;
+        const looks = (wishes.length * 2 * extraSlotMs) / 500;
         let used = 0;
         for (let look = 0; look < looks; look++) {
           await world.pass(500);

@@ -21,7 +21,7 @@ export type OutboxMessage =
   | RaiseEvent
   | EnterGate
   | LeaveGate
-  | Admit
+  | GateAnswer
   | Tombstone;
 
 export interface StartChildMessage {
@@ -97,7 +97,7 @@ export interface LeaveGate {
 }
 
 /** The gate's answer: it may start, or has to end. */
-export interface Admit {
+export interface GateAnswer {
   readonly kind: "admit";
   readonly from: number;
   readonly to: string;

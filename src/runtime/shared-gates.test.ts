@@ -7,7 +7,7 @@ import { firstKey } from "../stores/instance-key.ts";
 import { MemoryStore } from "../stores/memory/memory-store.ts";
 import { type Changes, type InstanceRow, noChanges, type OutboxRow } from "../stores/store.ts";
 import { Definitions } from "./definitions.ts";
-import type { Admit, EnterGate, LeaveGate } from "./outbox.ts";
+import type { GateAnswer, EnterGate, LeaveGate } from "./outbox.ts";
 import { FencingToken } from "./fencing-token.ts";
 import { gateAddress, SharedGates } from "./shared-gates.ts";
 
@@ -87,7 +87,7 @@ class Rig {
   }
 
   /** An answer of an earlier owner that the instance has not read yet. */
-  async underWay(message: Admit, source = gateShard): Promise<void> {
+  async underWay(message: GateAnswer, source = gateShard): Promise<void> {
     const row: OutboxRow = { source, target: 0, number: ++this.#messages, body: JSON.stringify(message) };
     await this.#write(source, { outbox: [row] });
   }
@@ -113,7 +113,7 @@ function leaves(instanceId: string): LeaveGate {
 }
 
 /** `a`, or `a: fail` for one that is refused. */
-function shown(answers: readonly Admit[]): string[] {
+function shown(answers: readonly GateAnswer[]): string[] {
   return answers.map(({ to, refusal }) => (refusal === undefined ? to : `${to}: ${refusal.refuse}`));
 }
 
@@ -347,7 +347,7 @@ class Model {
     await this.#take(await this.#gates.read(leaves(id)));
   }
 
-  async #take(answers: readonly Admit[]): Promise<void> {
+  async #take(answers: readonly GateAnswer[]): Promise<void> {
     for (const { to } of answers) {
       assert.equal(to, this.#waiting.shift(), "in order of arrival");
       this.#inside.add(to);

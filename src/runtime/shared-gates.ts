@@ -2,7 +2,7 @@ import { parseStored } from "../base/stored-json.ts";
 import type { MaxInstances } from "../kernel/dag/dag-spec.ts";
 import type { InstanceSummary, Store } from "../stores/store.ts";
 import type { Definitions } from "./definitions.ts";
-import type { Admit, EnterGate, LeaveGate, OutboxMessage } from "./outbox.ts";
+import type { GateAnswer, EnterGate, LeaveGate, OutboxMessage } from "./outbox.ts";
 
 /** The address of a workflow's gate: like an instance, it lives on the shard of its name. */
 export function gateAddress(workflow: string): string {
@@ -36,7 +36,7 @@ export class SharedGates {
   }
 
   /** Handles a message and returns the answers. Messages come one at a time. */
-  async read(message: EnterGate | LeaveGate): Promise<Admit[]> {
+  async read(message: EnterGate | LeaveGate): Promise<GateAnswer[]> {
     const gate = await this.#gateOf(message.workflow);
     if (message.kind === "leave-gate") {
       gate.inside.delete(message.instanceId);
@@ -106,7 +106,7 @@ export class SharedGates {
   }
 }
 
-function enter(gate: Gate, instanceId: string, { max, policy }: MaxInstances): Admit | undefined {
+function enter(gate: Gate, instanceId: string, { max, policy }: MaxInstances): GateAnswer | undefined {
   // The instance asks again, because it may have missed the answer.
   if (gate.inside.has(instanceId)) return admit(instanceId);
   if (gate.waiting.has(instanceId)) return undefined;
@@ -118,8 +118,8 @@ function enter(gate: Gate, instanceId: string, { max, policy }: MaxInstances): A
   return { ...admit(instanceId), refusal: { refuse: policy, reason: `too many instances(${count + 1}>${max})` } };
 }
 
-function fill(gate: Gate): Admit[] {
-  const admitted: Admit[] = [];
+function fill(gate: Gate): GateAnswer[] {
+  const admitted: GateAnswer[] = [];
   for (const instanceId of gate.waiting) {
     if (gate.inside.size >= gate.max) break;
     gate.waiting.delete(instanceId);
@@ -129,7 +129,7 @@ function fill(gate: Gate): Admit[] {
   return admitted;
 }
 
-function admit(to: string): Admit {
+function admit(to: string): GateAnswer {
   return { kind: "admit", from: 0, to };
 }
 

@@ -1,4 +1,4 @@
-import type { Admit, EnterGate, OutboxMessage } from "../../../src/runtime/outbox.ts";
+import type { GateAnswer, EnterGate, OutboxMessage } from "../../../src/runtime/outbox.ts";
 import type { OutboxRow } from "../../../src/stores/store.ts";
 import { type Evidence, isBefore, type Moment } from "../evidence.ts";
 import { limitedMax } from "../shapes.ts";
@@ -57,7 +57,7 @@ function reopeningCounted(evidence: Evidence, { id }: InstanceCommits, { from }:
 interface SentMessage {
   readonly row: OutboxRow;
   readonly landed: Moment;
-  readonly message: Admit | EnterGate;
+  readonly message: GateAnswer | EnterGate;
 }
 
 const sentMessages = new WeakMap<Evidence, readonly SentMessage[]>();
