@@ -1,4 +1,5 @@
 import type { CodeWorkflow } from "../authoring/code-workflow.ts";
+import { unreachable } from "../base/assert.ts";
 import { EngineError } from "../base/error.ts";
 import { type ContextLog, contextLogOf, silentContextLog } from "../base/context-log.ts";
 import { type Logger, withFields } from "../base/logger.ts";
@@ -226,8 +227,11 @@ export class CodeRun {
         if (!arrival.isHeld) return this.#cancel(arrival.reason);
         this.compensation.heldCancel = arrival.reason;
         return undefined;
-      default:
+      case "paused":
+      case "resumed":
         return undefined;
+      default:
+        return unreachable(arrival, "an arrival");
     }
   }
 
