@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { activity, child, CodeRig, failureOf } from "./code/code.rig.ts";
+import { activity, child, CodeRig } from "./code/code.rig.ts";
+import { failureOf } from "./machine.rig.ts";
 import { DagRig } from "./dag/dag.rig.ts";
 import {
   childFailure,

@@ -3,7 +3,8 @@ import { describe, test } from "node:test";
 import type { Event } from "../event.ts";
 import type { AnyInput } from "../input.ts";
 import type { CodeInput } from "./code-input.ts";
-import { activity, child, CodeRig, failureOf, timer } from "./code.rig.ts";
+import { activity, child, CodeRig, timer } from "./code.rig.ts";
+import { failureOf } from "../machine.rig.ts";
 import type { LastStep } from "./step.ts";
 
 const parent = { id: "p", key: 1, generation: 2, task: 4, attempt: 1, depth: 3 };

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { child, CodeRig, failureOf } from "./code.rig.ts";
+import { child, CodeRig } from "./code.rig.ts";
+import { failureOf } from "../machine.rig.ts";
 import { RecordedSteps } from "./recorded-steps.ts";
 
 describe("a child that has not ended when its parent does", () => {

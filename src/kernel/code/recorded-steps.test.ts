@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { hasCode } from "../../base/error.ts";
 import type { Event } from "../event.ts";
-import { activity, failureOf, timer } from "./code.rig.ts";
+import { activity, timer } from "./code.rig.ts";
+import { failureOf } from "../machine.rig.ts";
 import { RecordedSteps } from "./recorded-steps.ts";
 
 const added = (jobName: string, nodeParams?: string): Event => ({

@@ -3,7 +3,8 @@ import { describe, test } from "node:test";
 import type { ChildEnded } from "../input.ts";
 import type { CodeInput } from "./code-input.ts";
 import { payloadBytesMax } from "../payload.ts";
-import { activity, child, CodeRig, failureOf, timer } from "./code.rig.ts";
+import { activity, child, CodeRig, timer } from "./code.rig.ts";
+import { failureOf } from "../machine.rig.ts";
 
 const large = { ref: 1, bytes: payloadBytesMax + 1 };
 

@@ -3,7 +3,8 @@ import { test } from "node:test";
 import { Bug } from "../../base/assert.ts";
 import type { Event } from "../event.ts";
 import type { TaskKind } from "../task-definition.ts";
-import { activity, child, failureOf } from "./code.rig.ts";
+import { activity, child } from "./code.rig.ts";
+import { failureOf } from "../machine.rig.ts";
 import { describeStep, identityOf, isLast, recordedIdentity, type Step, taskStepOf } from "./step.ts";
 
 /** Each step, what tells it from others, and the event that it leaves. */

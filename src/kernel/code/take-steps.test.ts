@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { activity, child, CodeRig, failureOf, timer } from "./code.rig.ts";
+import { activity, child, CodeRig, timer } from "./code.rig.ts";
+import { failureOf } from "../machine.rig.ts";
 
 const parent = { id: "p", key: 1, generation: 2, task: 4, attempt: 1, depth: 3 };
 

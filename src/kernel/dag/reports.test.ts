@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { DagInput } from "./dag-input.ts";
 import { payloadBytesMax } from "../payload.ts";
-import { DagRig, decision, failureOf, nested } from "./dag.rig.ts";
+import { DagRig, decision, nested } from "./dag.rig.ts";
+import { failureOf } from "../machine.rig.ts";
 
 const large = { ref: 1, bytes: payloadBytesMax + 1 };
 

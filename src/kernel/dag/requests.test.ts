@@ -3,7 +3,8 @@ import { describe, test } from "node:test";
 import { Bug } from "../../base/assert.ts";
 import type { DagInput } from "./dag-input.ts";
 import { payloadBytesMax } from "../payload.ts";
-import { DagRig, decision, failureOf, nested, specOf } from "./dag.rig.ts";
+import { DagRig, decision, nested, specOf } from "./dag.rig.ts";
+import { failureOf } from "../machine.rig.ts";
 import type { NodeSpec } from "../node-spec.ts";
 
 function addTo(rig: DagRig, parent: string, node: Partial<NodeSpec> & { nodeName: string }): DagInput {
