@@ -100,6 +100,29 @@ describe("a lease", () => {
     assert.equal(lease.isValid, false);
   });
 
+  test("that was given up is not valid again when a wall clock that was ahead is set back, but after a renewal", () => {
+    const { clock, lease } = begin();
+    const sent = lease.moment();
+    lease.renew(sent);
+    clock.wall += 1000;
+    lease.lapse();
+    clock.wall -= 1000;
+    assert.deepEqual([lease.isValid, lease.remainingMs], [false, 0]);
+    clock.pass(1);
+    lease.renew(lease.moment());
+    assert.equal(lease.isValid, true);
+  });
+
+  test("that was given up is not valid again by the late answer to an earlier renewal", () => {
+    const { clock, lease } = begin();
+    const early = lease.moment();
+    clock.pass(1);
+    lease.renew(lease.moment());
+    lease.lapse();
+    lease.renew(early);
+    assert.equal(lease.isValid, false);
+  });
+
   test("once ended, is never valid again", () => {
     const { lease } = begin();
     lease.renew(lease.moment());

@@ -9,6 +9,7 @@ export class Lease {
   readonly #clock: Clock;
   readonly #leaseMs: number;
   #sent: Moment | undefined;
+  #hasLapsed = false;
   #hasEnded = false;
 
   constructor(clock: Clock, options: { readonly leaseMs: number }) {
@@ -23,7 +24,17 @@ export class Lease {
 
   /** Renews the lease from the moment at which the successful renewal was sent, however long its answer took. */
   renew(sent: Moment): void {
-    if (this.#sent === undefined || sent.monotonic >= this.#sent.monotonic) this.#sent = sent;
+    if (this.#sent !== undefined && sent.monotonic < this.#sent.monotonic) return;
+    this.#sent = sent;
+    this.#hasLapsed = false;
+  }
+
+  /**
+   * Ends the lease until its next renewal. Without this, a lease that is over because the wall clock is ahead would be
+   * valid again when that is set back, after what ran was stopped, and with no timer that waits for its end.
+   */
+  lapse(): void {
+    this.#hasLapsed = true;
   }
 
   /** Ends the lease for good; later renewals have no effect. */
@@ -37,7 +48,7 @@ export class Lease {
 
   /** 0 if it is not valid. */
   get remainingMs(): number {
-    if (this.#sent === undefined || this.#hasEnded) return 0;
+    if (this.#sent === undefined || this.#hasLapsed || this.#hasEnded) return 0;
     return Math.max(0, this.#leaseMs - elapsedMs(this.#clock, this.#sent));
   }
 }

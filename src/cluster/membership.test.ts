@@ -378,6 +378,21 @@ describe("membership", () => {
       assert.deepEqual(member.told, ["lapsed"]);
     });
 
+    test("that has lapsed by a wall clock that was ahead is not valid when that is set back, before the next renewal", async () => {
+      const member = await begin("a");
+      await clock.advance(1000);
+      silence("a");
+      member.clock.skewMs = leaseMs;
+      await clock.advance(2500);
+      assert.deepEqual(member.told, ["lapsed"]);
+      member.clock.skewMs = 0;
+      assert.equal(
+        member.membership.lease.isValid,
+        false,
+        "what ran was stopped, and nothing would stop it again in time",
+      );
+    });
+
     test("is looked at again if its end had only been near by a wall clock that was ahead for a while", async () => {
       const member = await begin("a");
       await clock.advance(1000);

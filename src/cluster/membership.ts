@@ -312,6 +312,7 @@ export class Membership {
   #checkLease(incarnation: Incarnation): void {
     if (incarnation.isOver || incarnation.isLapsed || incarnation.lease.isValid) return;
     incarnation.isLapsed = true;
+    incarnation.lease.lapse();
     this.#tell({ type: "lapsed", member: incarnation.id, address: this.#options.address });
     this.#options.onLapsed();
   }
