@@ -2,6 +2,7 @@ import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { WorkerConnection } from "../dispatch/worker.ts";
 import type { CallOf } from "./call.ts";
 import { instanceOf, isRemote, type DelegatedAttempts, workerOf } from "./delegated-attempts.ts";
+import type { Input } from "./input.ts";
 import type { ShardInstances } from "./shard-instances.ts";
 
 /** Handles reports of other members that run attempts of this shard's instances. */
@@ -26,9 +27,15 @@ export class AttemptReports {
     // the result of the same run.
     if (input.type === "AttemptEnded" && here?.worker === workerOf(ranOn)) this.#dispatcher.detach([attemptId]);
     const worker = isRemote(ranOn) ? workerOf(ranOn) : undefined;
-    if (this.#delegatedAttempts.delete(attemptId, host, worker)) return await this.#instances.tell(id, () => input);
+    const isWanted = !this.#isStaleLoss(attemptId, input) && this.#delegatedAttempts.delete(attemptId, host, worker);
+    if (isWanted) return await this.#instances.tell(id, () => input);
     this.dropped++;
     await this.#instances.flush(id);
+  }
+
+  #isStaleLoss(attemptId: string, input: Input): boolean {
+    if (input.type !== "AttemptEnded" || input.outcome.kind !== "lost") return false;
+    return this.#delegatedAttempts.isOfEarlierRun(attemptId, input);
   }
 
   /**

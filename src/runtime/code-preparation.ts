@@ -105,7 +105,9 @@ export class CodePreparation implements RunListener, RunOwner, PayloadReader {
       }
       return this.#actor.closeTurn(open);
     } catch (error) {
-      open?.fail(error);
+      // While the shard closes, messages stay unread: results of attempts are then reported to its next owner.
+      if (this.#actor.shard.isStopping) this.#actor.inbox.unshift(...(open?.messages ?? []));
+      else open?.fail(error);
       throw error;
     }
   }

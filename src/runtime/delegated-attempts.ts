@@ -2,6 +2,7 @@ import { assert } from "../base/assert.ts";
 import type { Clock } from "../base/clock.ts";
 import { EngineError } from "../base/error.ts";
 import type { AttemptListener } from "../dispatch/task-run.ts";
+import type { Execution } from "../kernel/event.ts";
 import type { Input } from "./input.ts";
 import type { ShardClaim } from "../stores/store.ts";
 import type { InstanceTaskRun } from "./instance-task-run.ts";
@@ -165,6 +166,16 @@ export class DelegatedAttempts {
   delete(attemptId: string, host: string, worker?: string): boolean {
     const attempt = this.#attempts.get(attemptId);
     return attempt !== undefined && this.#mayHost(attempt, host, worker) && this.#attempts.delete(attemptId);
+  }
+
+  /**
+   * True if a report is about an earlier run of the attempt, which has counted as lost since: the attempt runs again under
+   * the same id, and a report that was delayed in a mailbox must not end that run.
+   */
+  isOfEarlierRun(attemptId: string, { startedAt }: Execution): boolean {
+    const run = this.#attempts.get(attemptId)?.run;
+    const recordedAt = run?.actor.machine.state.record(run.task)?.startedAt;
+    return startedAt !== undefined && recordedAt !== undefined && startedAt !== recordedAt;
   }
 
   abort(attemptIds: readonly string[]): void {

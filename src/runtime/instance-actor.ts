@@ -43,6 +43,8 @@ export interface ActorShard extends TaskRunShard {
   readonly code: CodeRuntime;
   /** Present if the last owner of the shard did not release the shard. */
   readonly caution?: ReactionCaution | undefined;
+  /** True if the shard closes, or the engine stops: a turn that cannot be opened is left to the next owner. */
+  readonly isStopping: boolean;
   readPayloads(instance: number, refs: readonly number[]): Promise<string[]>;
   /** The whole history of an instance, as far as it is durable. */
   readHistory(instance: number): Promise<HistoryRow[]>;

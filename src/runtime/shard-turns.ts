@@ -102,8 +102,9 @@ export class ShardTurns implements ActorShard {
       this.droppedReports += turn.dropped;
       return turn;
     } catch (error) {
-      if (this.#isStopping) this.#parts.instances.abandon(actor, error);
-      else this.#quarantine(entry, actor, error);
+      // The messages of an actor whose turn fails while the shard closes stay in its inbox: once the shard is released,
+      // results of attempts are reported to the next owner, and the others are rejected.
+      if (!this.isStopping) this.#quarantine(entry, actor, error);
       return undefined;
     }
   }
@@ -169,7 +170,7 @@ export class ShardTurns implements ActorShard {
   }
 
   /** A failed read says nothing about the instance while the shard moves or the engine stops. */
-  get #isStopping(): boolean {
+  get isStopping(): boolean {
     return this.#state.isClosing || this.#shared.dispatcher.isShutDown;
   }
 
@@ -190,12 +191,18 @@ export class ShardTurns implements ActorShard {
     return await retryWhileUnavailable(clock, read, () => dispatcher.isShutDown);
   }
 
+  /**
+   * Waits for a store that is away, also while the shard closes: a shard that is released has all starts of attempts on
+   * record, and an actor that cannot have a turn would keep its own.
+   */
   async readHistory(instance: number): Promise<HistoryRow[]> {
-    return await this.#state.retryWhileOpen(() => this.#shared.store.loadHistory([instance]));
+    const { clock, store, dispatcher } = this.#shared;
+    const read = (): Promise<HistoryRow[]> => store.loadHistory([instance]);
+    return await retryWhileUnavailable(clock, read, () => this.#state.isClosed || dispatcher.isShutDown);
   }
 
   onReadFailed(actor: InstanceActor, error: unknown): void {
-    if (this.#isStopping) return;
+    if (this.isStopping) return;
     const entry = this.#table.get(actor.id);
     if (entry?.actor === actor) this.#quarantine(entry, actor, error);
   }

@@ -72,6 +72,7 @@ export class RigStore extends MemoryStore {
 export class RigShard implements ActorShard {
   readonly token: FencingToken;
   readonly limits = defaultLimits;
+  readonly isStopping = false;
   readonly expressions = new Expressions();
   readonly clock = new TestClock();
   readonly random = new SeededRandom(1);

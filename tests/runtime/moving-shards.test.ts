@@ -255,6 +255,55 @@ describe("a shard that is taken over after a loss", () => {
   });
 });
 
+describe("a result that is known while its shard moves", () => {
+  test("is reported to the next owner, although the turn that would take it in cannot be opened", async (t) => {
+    const work = new HandJob();
+    const [rig, m0, m1] = await start(t, work);
+    await m0.submit(one, "x");
+    const shard = m0.region.shardOf("x");
+    const a = await work.call("a");
+    await rig.clock.advance(1000);
+    const entries = [...(m0.region.find(shard)?.instances.entries ?? [])];
+    const actor = entries.find(({ id }) => id === "x")?.actor;
+    assert.ok(actor !== undefined);
+    actor.openTurn = () => {
+      throw new EngineError("STORE_UNAVAILABLE", "the history of the code cannot be read");
+    };
+    a.finish("done");
+    await rig.move(shard, m0, m1);
+    await rig.clock.advance(1000);
+    assert.equal(await rig.clock.until(m1.end("x")), "Success");
+    assert.equal(work.calls.length, 1);
+  });
+
+  for (const { what, byMs, calls } of [
+    { what: "the loss of an earlier run of the attempt is not that of this one", byMs: -5000, calls: 1 },
+    { what: "the loss of this run is", byMs: 0, calls: 2 },
+  ]) {
+    test(what, async (t) => {
+      const work = new HandJob();
+      const [rig, m0, m1] = await start(t, work);
+      await m0.submit(one, "x");
+      const shard = m0.region.shardOf("x");
+      const { attemptId } = (await work.call("a")).ctx;
+      const startedAt = rig.clock.now() + byMs;
+      await rig.clock.advance(1000);
+      await rig.move(shard, m0, m1);
+      const input = { type: "AttemptEnded", task: 0, attempt: 1, generation: 1, outcome: { kind: "lost" } } as const;
+      const body: Call = {
+        type: "ReportAttempt",
+        host: m0.id,
+        attemptId,
+        id: "x",
+        input: { ...input, worker: m0.id, startedAt },
+      };
+      await rig.clock.until(m1.handler.handle(shard, { key: "k", isFirst: false, body }));
+      await rig.clock.advance(1000);
+      assert.equal(work.calls.length, calls);
+    });
+  }
+});
+
 describe("a call whose shard is lost before its answer is known", () => {
   test("has no answer, although this member has joined again and its lease is valid", async (t) => {
     const work = new HandJob();
