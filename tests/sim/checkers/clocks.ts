@@ -98,10 +98,14 @@ export class Clocks {
    * An attempt begins with the worker's last renewal of any kind; after that it has those that apply to it. A renewal
    * that ends sooner than the present one changes nothing.
    */
-  #renewalsFor({ workerRenewals, rate }: LifeRecord, { attemptId, start }: Started): Permission[] {
+  #renewalsFor(
+    { workerRenewals, rate }: LifeRecord,
+    { attemptId, start, answersUntil = Infinity }: Started,
+  ): Permission[] {
     const permissions: Permission[] = [];
     let since = -Infinity;
     for (const { sentAt, knownAt, withheld } of workerRenewals) {
+      if (knownAt > answersUntil) break;
       const lessMs = knownAt <= start.at ? 0 : (withheld.get(attemptId) ?? 0);
       const countsFrom = sentAt - lessMs / rate;
       if (countsFrom <= since) continue;
@@ -145,7 +149,10 @@ export class Clocks {
 }
 
 /** The part of a run that its permissions depend on. */
-type Started = Pick<JobRun, "attemptId" | "start">;
+type Started = Pick<JobRun, "attemptId" | "start"> & {
+  /** Answers to the worker after this time do not apply. */
+  readonly answersUntil?: number;
+};
 
 const clocks = new WeakMap<Evidence, Clocks>();
 

@@ -74,6 +74,18 @@ test("an attempt that was done on a worker that lives and was answered, and runs
   expectViolations(checkExecutions, builder, /a:1:0:1 had done on life 2, which lives, and ran again/);
 });
 
+test("nothing is wrong if the member that answered the worker could not reach the store with the result", () => {
+  const { builder, life, worker } = withWorker();
+  builder.ended(builder.run(worker, "a:1:0:1"));
+  builder.lists.storeOutages.push({ machine: life.machine, from: builder.now + 1, to: builder.now + 100_000 });
+  for (let i = 0; i < 3; i++) {
+    builder.now += 20_000;
+    builder.renew(worker);
+  }
+  builder.run(builder.life("m2"), "a:1:0:1");
+  expectViolations(checkExecutions, builder);
+});
+
 test("nothing is wrong if the worker died, or was cut off until its leases expired before anybody heard of the result", () => {
   for (const isDead of [true, false]) {
     const { builder, worker } = withWorker();

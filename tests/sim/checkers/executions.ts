@@ -75,7 +75,24 @@ function isLost(evidence: Evidence, first: JobRun, again: Moment): boolean {
   const life = evidence.lives[first.life - 1];
   if (life === undefined || endedUnreported(evidence, life, first, again)) return true;
   if (!evidence.setting.isCluster) return false;
-  return clocksOf(evidence).lapseOf(life, first) < again.at + roundingMs || wasFenced(evidence, first, again);
+  const lapsesAt = clocksOf(evidence).lapseOf(life, { ...first, ...answersThatCount(evidence, life, first, again) });
+  return lapsesAt < again.at + roundingMs || wasFenced(evidence, first, again);
+}
+
+/**
+ * A member answers a worker also while it cannot reach the owner with the worker's result, which takes the store if there
+ * is no bus. Answers after the end of the run do not count then.
+ */
+function answersThatCount(
+  evidence: Evidence,
+  worker: LifeRecord,
+  { end }: JobRun,
+  again: Moment,
+): { answersUntil?: number } {
+  if (end === undefined) return {};
+  const answers = worker.workerRenewals.filter(({ knownAt }) => knownAt > end.at && knownAt < again.at);
+  const members = answers.flatMap(({ member }) => evidence.lives[member - 1] ?? []);
+  return members.some((member) => storeFailed(evidence, member, end.at, again.at)) ? { answersUntil: end.at } : {};
 }
 
 /**
