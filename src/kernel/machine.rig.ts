@@ -27,7 +27,7 @@ export abstract class MachineRig<Input extends AnyInput, TaskId> {
   abstract readonly machine: Machine;
   at = 1000;
   random = 0;
-  /** Of the last message. */
+  /** The events that the last message led to. */
   events: readonly Event[] = [];
   commands: readonly Command[] = [];
   dropped = 0;
@@ -68,7 +68,7 @@ export abstract class MachineRig<Input extends AnyInput, TaskId> {
     return this.tell({ ...startOfW, ...options });
   }
 
-  /** What a report about the task's current attempt begins with. */
+  /** The fields with which a report about the task's current attempt begins. */
   report(id: TaskId): { task: number; attempt: number; generation: number } {
     const task = this.task(id);
     const { state } = this.machine;

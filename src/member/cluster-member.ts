@@ -79,7 +79,7 @@ export class ClusterMember implements RegionCluster, CallTransport {
       onEvent: (event) => this.#onEvent(event),
     });
     this.#router = this.#makeRouter();
-    this.hostedAttempts = this.#makeHosts();
+    this.hostedAttempts = this.#makeHostedAttempts();
     this.#domains = new SharedDomains({
       ...parts,
       members: this.#members,
@@ -126,7 +126,7 @@ export class ClusterMember implements RegionCluster, CallTransport {
     });
   }
 
-  #makeHosts(): HostedAttempts {
+  #makeHostedAttempts(): HostedAttempts {
     const { clock, logger, dispatcher, options } = this.#parts;
     return new HostedAttempts({
       clock,
