@@ -15,7 +15,7 @@ import { Backoff } from "./backoff.ts";
 import { type AroundJob, EmbeddedWorker, type JobLookup } from "./embedded-worker.ts";
 import { GrantedRuns } from "./granted-runs.ts";
 import { loggedLine } from "./logged-line.ts";
-import { type Moment, momentOf } from "../base/moment.ts";
+import { SentHeartbeats } from "./sent-heartbeats.ts";
 import type { ThreadWorker } from "./thread-worker.ts";
 
 /** Jobs by id; all of them are announced to members. A `Map` fits. */
@@ -69,11 +69,7 @@ export class RemoteWorker {
   /** The reason of the last reconnect, until the next welcome. */
   #lastWhy: string | undefined;
   #heardAt = 0;
-  #sequence = 0;
-  /** Time at which each unanswered hello or heartbeat was sent, by sequence number. */
-  readonly #sent = new Map<number, Moment>();
-  /** Time at which the last heartbeat was sent that the member has answered. */
-  #renewedAt: Moment;
+  readonly #heartbeats: SentHeartbeats;
   #ticks = 0;
   #tickTimer: Timer | undefined;
   #reconnectTimer: Timer | undefined;
@@ -96,7 +92,7 @@ export class RemoteWorker {
     });
     this.#slots = slots;
     this.#beatMs = timings.workerBeatMs;
-    this.#renewedAt = momentOf(clock);
+    this.#heartbeats = new SentHeartbeats(clock);
     this.#backoff = new Backoff(random, { firstMs: this.#beatMs / 40, lastMs: this.#beatMs / 2 });
     this.#runs = new GrantedRuns({
       clock,
@@ -148,7 +144,7 @@ export class RemoteWorker {
     const isThis = (): boolean => connection === this.#connection;
     this.#isWelcome = false;
     this.#heardAt = this.#options.clock.monotonic();
-    this.#sent.clear();
+    this.#heartbeats.onReconnect();
     this.#runs.onReconnect();
     try {
       const link = this.#options.connect({
@@ -219,7 +215,7 @@ export class RemoteWorker {
       case "Renewed":
         return this.#onRenewal(message);
       case "Grant":
-        return this.#runs.onGrant(message, this.#renewedAt);
+        return this.#runs.onGrant(message, this.#heartbeats.renewedAt);
       case "Abort":
         return this.#runs.abort(message);
       case "Acknowledged":
@@ -228,11 +224,7 @@ export class RemoteWorker {
   }
 
   #onRenewal(renewal: LeaseRenewal): void {
-    const sentAt = this.#sent.get(renewal.sequence);
-    if (sentAt === undefined) return;
-    for (const sequence of this.#sent.keys()) if (sequence <= renewal.sequence) this.#sent.delete(sequence);
-    this.#renewedAt = sentAt;
-    this.#runs.applyRenewal(renewal, sentAt);
+    if (this.#heartbeats.onRenewal(renewal.sequence)) this.#runs.applyRenewal(renewal, this.#heartbeats.renewedAt);
   }
 
   // Heartbeats
@@ -256,7 +248,7 @@ export class RemoteWorker {
     const { runningKeys: running, finishedKeys: finished } = this.#runs;
     this.#send({
       type: "Heartbeat",
-      sequence: this.#nextSequence(),
+      sequence: this.#heartbeats.nextSequence(),
       lastGrant: this.#runs.closeGrants(),
       running,
       finished,
@@ -269,7 +261,7 @@ export class RemoteWorker {
     this.#send({
       type: "Hello",
       worker: this.id,
-      sequence: this.#nextSequence(),
+      sequence: this.#heartbeats.nextSequence(),
       lastGrant: this.#runs.closeGrants(),
       jobs: [...jobs.keys()],
       slots: this.#isStopping ? 0 : this.#slots,
@@ -277,12 +269,6 @@ export class RemoteWorker {
       running,
       results,
     });
-  }
-
-  /** Takes the time before the message is sent, so that a renewal never counts from too late (M3). */
-  #nextSequence(): number {
-    this.#sent.set(++this.#sequence, momentOf(this.#options.clock));
-    return this.#sequence;
   }
 
   #send(message: WorkerMessage): void {

@@ -18,6 +18,7 @@ import { foreignEvent, InstanceBase, type OwnEvent } from "../instance-base.ts";
 import type { Payload } from "../payload.ts";
 import { defineTask, type TaskDefinition } from "../task-definition.ts";
 import { taskStepOf } from "./step.ts";
+import { Updates } from "./updates.ts";
 import { isFailed, isFinished, isInFlight, Phase } from "../task-state.ts";
 
 const none: readonly never[] = [];
@@ -37,9 +38,6 @@ export interface CodeStateOptions {
  * C3  Of a task that has ended nothing is kept but how: a long run stays small.
  */
 export class CodeState extends InstanceBase {
-  readonly failing = false;
-  readonly context = Context.empty;
-  readonly domain = undefined;
   /** Limit of its activities; children do not count. */
   readonly maxConcurrentTasks: number;
   readonly timeoutMs: number | undefined;
@@ -57,10 +55,8 @@ export class CodeState extends InstanceBase {
   compensationMs: number | undefined;
   /** Recorded reactions: whether one is under way, and how many before it were lost with their process. */
   reaction: { readonly isUnderWay: boolean; readonly losses: number } | undefined;
-  /** Updates by id, with their answers once they have one. Created on first use: most instances have none. */
-  #updates: Map<string, KeptAnswer | undefined> | undefined;
-  /** Answers to updates that an earlier generation gave. */
-  #inherited: readonly KeptAnswer[] = none;
+  /** Created on first use: most instances have none. */
+  #updates: Updates | undefined;
   /** Detached children that have not ended, by generation and task. Created on first use. */
   #detached: Map<string, DetachedChild> | undefined;
   /** Number of the next timer. */
@@ -79,6 +75,18 @@ export class CodeState extends InstanceBase {
     super(0);
     this.maxConcurrentTasks = maxConcurrentTasks;
     this.timeoutMs = timeoutMs;
+  }
+
+  override get failing(): boolean {
+    return false;
+  }
+
+  override get context(): Context {
+    return Context.empty;
+  }
+
+  override get domain(): undefined {
+    return undefined;
   }
 
   override get waitingCount(): number {
@@ -120,18 +128,13 @@ export class CodeState extends InstanceBase {
     return this.#updates?.has(update) ?? false;
   }
 
-  /**
-   * Update answers that the next generation is to know, in the order they were given: the last ones, and all since that
-   * time. Large ones are kept for one generation: the rows of their values would keep all that came after them.
-   */
-  answersToKeep({ max, since }: { max: number; since: number }): KeptAnswer[] {
-    const answers = [...(this.#updates?.values() ?? [])].filter((answer) => answer !== undefined);
-    const small = answers.filter((each) => typeof each.output !== "object" || !this.#inherited.includes(each));
-    return small.filter(({ at = 0 }, place) => place >= small.length - max || at > since);
+  /** Answers that the next generation is to know. */
+  answersToKeep(limits: { max: number; since: number }): KeptAnswer[] {
+    return this.#updates?.answersToKeep(limits) ?? [];
   }
 
   answerTo(update: string): KeptAnswer | undefined {
-    return this.#updates?.get(update);
+    return this.#updates?.answerTo(update);
   }
 
   /** Children that the code does not wait for and that end with the instance, in the order of their steps. */
@@ -186,11 +189,9 @@ export class CodeState extends InstanceBase {
       case "TimerCanceled":
         return this.timersDue.delete(event.timer);
       case "UpdateRequested":
-        (this.#updates ??= new Map()).set(event.update, undefined);
-        return;
+        return (this.#updates ??= new Updates()).request(event.update);
       case "UpdateAnswered":
-        (this.#updates ??= new Map()).set(event.update, { ...event, at });
-        return;
+        return (this.#updates ??= new Updates()).answer({ ...event, at });
       case "ReactionStarted":
         this.reaction = { isUnderWay: true, losses: event.losses };
         return;
@@ -258,8 +259,7 @@ export class CodeState extends InstanceBase {
     this.input = event.input;
     this.forkedFrom = undefined;
     this.customStatus = event.customStatus;
-    this.#inherited = event.answers ?? none;
-    for (const answer of this.#inherited) (this.#updates ??= new Map()).set(answer.update, answer);
+    if (event.answers !== undefined) this.#updates = new Updates(event.answers);
     for (const child of event.children ?? none) this.#addDetached(child);
     this.begin(event.deadline, at);
   }
