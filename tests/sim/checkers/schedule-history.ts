@@ -48,6 +48,15 @@ interface State {
 /** Nothing else is kept of a turn in which it continues as new. */
 const waking: ReadonlySet<Event["type"]> = new Set(["TimerFired", "EventRaised", "InstanceContinued"]);
 
+/** Events that only the code of a schedule causes: one of them follows whenever it has looked at what is due. */
+const steps: ReadonlySet<Event["type"]> = new Set([
+  "TaskAdded",
+  "ChildStarted",
+  "TimerSet",
+  "CustomStatusSet",
+  "InstanceContinued",
+]);
+
 function isWaking({ type }: Event): boolean {
   return waking.has(type);
 }
@@ -70,6 +79,8 @@ export class ScheduleHistory {
   #fired = new Map<number, number>();
   /** The turn in which it ended. */
   ended = Infinity;
+  /** The last turn in which its code took a step. */
+  lastStep = -1;
   readonly #commitHistory: CommitHistory;
   readonly #instance: InstanceCommits;
   /** Keyed by task number, for this generation. */
@@ -84,6 +95,7 @@ export class ScheduleHistory {
     for (const [turn, { at, events }] of instance.turns.entries()) {
       this.times.push(at);
       this.looks.push(events.some(isWaking));
+      if (events.some(({ type }) => steps.has(type))) this.lastStep = turn;
       for (const event of events) this.#follow(event, turn, at);
     }
   }

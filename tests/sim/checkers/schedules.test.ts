@@ -46,6 +46,22 @@ test("a timer that fires while the code is held up, and that the code gives up b
   expectViolations(checkSchedules, schedule.builder);
 });
 
+test("a schedule that is deleted while its code is held up, and had not seen its timer fire", () => {
+  for (const every of [{ rateMs: 1000 }, { delayMs: 1000 }]) {
+    const terminated: Event = { type: "InstanceEnded", status: "Terminated" };
+    const seen = new Planted({ every }, { lacksCode: true });
+    seen.record(1000, { type: "TimerFired", timer: 0 });
+    seen.record(1010, { type: "TimerSet", timer: 1, dueAt: epochMs + 2000 });
+    seen.record(1800, terminated);
+    expectViolations(checkSchedules, seen.builder, /what was due at 2018-11-04T03:59:41.000Z was not run/);
+    const unseen = new Planted({ every }, { lacksCode: true });
+    unseen.record(1000, { type: "TimerFired", timer: 0 });
+    expectViolations(checkSchedules, unseen.builder, /what was due at 2018-11-04T03:59:41.000Z was not run/);
+    unseen.record(1800, terminated);
+    expectViolations(checkSchedules, unseen.builder);
+  }
+});
+
 test("a due time that runs twice, before its time, or for no reason", () => {
   const twice = new Planted({ every: { rateMs: 1000 } });
   twice.turn(1000, started(0, 1000));

@@ -131,6 +131,7 @@ class ScheduleCheck {
     { jitterMs = 0, turn, at }: { readonly jitterMs: number | undefined; readonly turn: number; readonly at: number },
   ): boolean {
     const { ended, windows } = this.#story;
+    if (this.#isUnseen(turn)) return true;
     if (ended < Infinity && this.#isPutOff(turn, jitterMs, ended)) return true;
     if (whenBusy === "skip") return this.#isBusy(turn, jitterMs);
     if (whenBusy === "allow") return false;
@@ -141,6 +142,12 @@ class ScheduleCheck {
     // Queued runs are replaced too, if the schedule is changed to one that replaces.
     const mayReplace = windows.some(({ spec, opened }) => opened > turn && spec.whenBusy === "cancel-previous");
     return whenBusy === "queue" && !mayReplace ? isDeletedFirst : isReplaced;
+  }
+
+  /** Whether the schedule was deleted while its code was held up, and the code had not looked at what was due. */
+  #isUnseen(turn: number): boolean {
+    const { ended, lastStep } = this.#story;
+    return this.#mayBeHeldUp && ended < Infinity && lastStep < turn;
   }
 
   /**
@@ -192,7 +199,7 @@ class ScheduleCheck {
       if (run !== undefined) this.#explained.add(run);
       if (run !== undefined && isBusy) this.#say(`${run.id} was started beside another run`);
       const isByHand = counted.some(({ kind, started }) => kind === "by-hand" && started === turn);
-      const isDue = looks[turn] === true && isReached && due <= endAt;
+      const isDue = looks[turn] === true && !this.#isUnseen(turn) && isReached && due <= endAt;
       if (run === undefined && isDue && !isBusy && !isByHand && turn < window.closed)
         this.#say(`what was due at ${new Date(due).toISOString()} was not run`);
     }
