@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import { type CodeWorkflow, defineWorkflow } from "../authoring/code-workflow.ts";
 import type { WorkflowContext } from "../authoring/workflow-context.ts";
-import { hasCode } from "../base/error.ts";
+import { EngineError, hasCode } from "../base/error.ts";
 import { whenDrained } from "../code/code-run.rig.ts";
 import type { Event } from "../kernel/event.ts";
 import type { Input } from "./input.ts";
@@ -12,6 +13,7 @@ import { failureFrom } from "../worker/failure-from.ts";
 import { CodeActor } from "./code-actor.ts";
 import type { CodeRuntime } from "./code-runtime.ts";
 import type { ActorTurn } from "./instance-actor.ts";
+import { InstanceTaskRun } from "./instance-task-run.ts";
 import { outcomeOf, RigShard, RigStore } from "./shard.rig.ts";
 
 const startInput: Input = {
@@ -252,6 +254,48 @@ describe("an instance of code", () => {
     await shard.turn({ type: "TerminateInstance", reason: "enough" });
     await shard.clock.settle();
     assert.deepEqual([seen, shard.life.machine.status], [[], "Terminated"]);
+  });
+
+  test("records a start that came while its turn waited to be opened, before it confirms that", async () => {
+    const shard = await CodeShard.having(two);
+    await shard.turn(startInput);
+    shard.life.tell({ input: raise("e") });
+    await shard.prepare();
+    const run = new InstanceTaskRun(shard.life, 0, false);
+    shard.life.onStarted(run, { worker: "m/w", startedAt: 5 });
+    let isConfirmed = false;
+    void shard.life.confirmStart().then(() => (isConfirmed = true));
+    const turn = shard.write(shard.life.openTurn());
+    turn.reply();
+    await setImmediate();
+    assert.deepEqual([isConfirmed, turn.events.some(({ type }) => type === "TaskStarted")], [true, true]);
+  });
+
+  test("refuses what came behind a start that was refused, updates and queries of its code too", async () => {
+    const shard = await CodeShard.having(two);
+    const parent = { id: "p", key: 1, generation: 1, task: 0, attempt: 1, depth: 1000 };
+    const answerFrom = (machine: Machine): void => {
+      if (machine.state.generation === 0) throw new EngineError("INSTANCE_UNKNOWN", "there is none");
+    };
+    const codes: Promise<string>[] = [];
+    const newReply = (): PromiseWithResolvers<void> => {
+      const reply = Promise.withResolvers<void>();
+      codes.push(reply.promise.then(String, (error: EngineError) => error.code));
+      return reply;
+    };
+    shard.life.tell({ input: { ...startInput, parent } as Input, reply: newReply() });
+    shard.life.tell({ input: { type: "PauseInstance" }, reply: newReply() });
+    shard.life.tell({ input: { type: "RequestUpdate", update: "u", name: "set" }, reply: newReply() });
+    shard.life.tell({ query: answerFrom, ofCode: true, reply: newReply() });
+    await shard.prepare();
+    shard.life.openTurn().reply();
+    assert.deepEqual(await Promise.all(codes), [
+      "NESTING_TOO_DEEP",
+      "INSTANCE_UNKNOWN",
+      "INSTANCE_UNKNOWN",
+      "INSTANCE_UNKNOWN",
+    ]);
+    assert.equal(shard.life.isInboxEmpty, true);
   });
 
   test("gives what it had taken to whoever takes its inbox away", async () => {

@@ -27,16 +27,22 @@ export function isRepeatedOutcome(message: Message, state: CodeState): boolean {
 }
 
 /**
- * Removes the start of a new instance from the inbox, and the events that were raised with it: they are acknowledged
- * together, and need no code.
+ * Removes from the inbox of an instance without a turn what needs no code: its start and the events that were raised with
+ * it, which are acknowledged together; or, if its start was refused, everything before the next one, which is refused too.
  */
-export function takeStart(inbox: Message[]): InputMessage[] {
-  const end = inbox.findIndex((message) => !isStartOrEvent(message));
-  return inbox.splice(0, end === -1 ? inbox.length : end) as InputMessage[];
+export function takeUntilStarted(inbox: Message[]): Message[] {
+  const first = inbox.findIndex(isStart);
+  const after = inbox.findIndex((message) => !isStart(message) && !isRaisedEvent(message));
+  const end = first === 0 ? after : first;
+  return inbox.splice(0, end === -1 ? inbox.length : end);
 }
 
-function isStartOrEvent(message: Message): boolean {
-  return "input" in message && ["StartInstance", "RaiseEvent"].includes(message.input.type);
+function isStart(message: Message): boolean {
+  return "input" in message && message.input.type === "StartInstance";
+}
+
+function isRaisedEvent(message: Message): boolean {
+  return "input" in message && message.input.type === "RaiseEvent";
 }
 
 /** The error for the caller of an update whose validator threw. */

@@ -9,7 +9,7 @@ import type { CancelInstance } from "../kernel/input.ts";
 import type { PayloadRef } from "../kernel/payload.ts";
 import { AttachedCode } from "./attached-code.ts";
 import { arrivalOf, type PayloadReader } from "./code-arrival.ts";
-import { changesNothing, isRepeatedOutcome, needsCode, takeStart, updateRefusal } from "./code-message.ts";
+import { changesNothing, isRepeatedOutcome, needsCode, takeUntilStarted, updateRefusal } from "./code-message.ts";
 import { DeferredQuestions } from "./deferred-questions.ts";
 import type { ActorTurn, InstanceActor } from "./instance-actor.ts";
 import type { Message, InputMessage } from "./message.ts";
@@ -100,6 +100,8 @@ export class CodePreparation implements RunListener, RunOwner, PayloadReader {
       assert(open !== undefined, "a turn of code is prepared before it is opened");
       if (this.#isCodeless) this.#isCodeless = false;
       else {
+        // A query that comes late may be that of a start which waits to be durable, and came late too.
+        this.#actor.recordStarts(open.turn);
         this.#answerLatecomers(open);
         if (this.#machine.state.reaction?.isUnderWay === true) this.#endReaction(open);
       }
@@ -191,10 +193,13 @@ export class CodePreparation implements RunListener, RunOwner, PayloadReader {
    * code.
    */
   #openRecord({ losses }: RecordedReaction): void {
-    const messages = this.#actor.isUnborn ? takeStart(this.#actor.inbox) : [];
+    const messages = this.#actor.isUnborn ? takeUntilStarted(this.#actor.inbox) : [];
     try {
       const open = this.#beginWithoutCode(messages);
-      for (const message of messages) this.#actor.take(message, open);
+      for (const message of messages) {
+        if ("query" in message) open.answer(message);
+        else this.#actor.take(message, open);
+      }
       // The code sees these events by a replay.
       if (messages.length > 0) this.#code.forgetPast();
       this.#isCodeless = this.#machine.state.generation > 0 && !this.#actor.hasEnded;
@@ -275,7 +280,8 @@ export class CodePreparation implements RunListener, RunOwner, PayloadReader {
   }
 
   get #isNotAdmitted(): boolean {
-    return this.#machine.state.startedAt === undefined && !this.#actor.hasEnded;
+    const { generation, startedAt } = this.#machine.state;
+    return generation > 0 && startedAt === undefined && !this.#actor.hasEnded;
   }
 
   get #isBetweenGenerations(): boolean {
@@ -333,7 +339,7 @@ export class CodePreparation implements RunListener, RunOwner, PayloadReader {
     if (input.type === "CancelInstance" && this.#cancel(message, input, open)) return undefined;
     try {
       const isNew = input.type === "RequestUpdate" && !this.#machine.state.hasUpdate(input.update);
-      if (isNew && !this.#actor.hasEnded) this.#code.refuseUpdate(input);
+      if (isNew && this.#machine.state.generation > 0 && !this.#actor.hasEnded) this.#code.refuseUpdate(input);
     } catch (error) {
       open.refuse(message, updateRefusal(message, error));
       return undefined;

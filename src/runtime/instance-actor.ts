@@ -308,11 +308,13 @@ export abstract class InstanceActor<M extends Machine = Machine> extends TurnSta
   beginTurn(now: number, random: number): ActorTurn {
     const turn = new Turn(Math.max(now, this.lastTurnAt), random);
     const open: ActorTurn = new InstanceTurn(this, turn, this.#turns);
-    if (this.#startsLeft > 0) this.#tellStarts(turn);
+    this.recordStarts(turn);
     return open;
   }
 
-  #tellStarts(turn: Turn): void {
+  /** Records the starts that were reported since the last turn. */
+  recordStarts(turn: Turn): void {
+    if (this.#startsLeft === 0) return;
     for (const run of this.#starts) {
       const { task, attempt, generation, started } = run;
       if (started === undefined) continue;

@@ -187,6 +187,8 @@ export class InstanceTable {
     if (search === "outdated" || purges !== this.#purges) return;
     if (search.found === undefined) throw unknownInstance(id);
     const { finished, definition, history } = search.found;
+    // The row was read before a purge, the history after it.
+    if (history.length === 0) throw unknownInstance(id);
     const { key, workflow, version, status, endedAt } = finished;
     const entry = new InstanceEntry({ id, key, workflow, version, status, at: endedAt });
     const actor = this.#restore(entry, definition, history, undefined);

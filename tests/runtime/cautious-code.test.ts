@@ -258,3 +258,25 @@ test("code that waits for a suspect job is not evicted as idle, and reacts to th
   await world.clock.advance(10_000);
   assert.equal((await world.engine.getWorkflowInstanceStatus("p")).status, "Success");
 });
+
+test("a request for an instance that is purged between the reads of its row and of its history is refused", async (t) => {
+  const world = await start(t, new Poison());
+  const brief = defineWorkflow("brief", async () => "done");
+  await world.engine.registerWorkflow(brief);
+  await (await world.engine.startWorkflow(brief, undefined, { instanceId: "x" })).result();
+  await world.crash();
+  await world.engine.registerWorkflow(brief);
+  const slow = Promise.withResolvers<void>();
+  world.store.afterRead = (what) => (what === "findFinished" ? slow.promise : Promise.resolve());
+  const paused = watch(world.engine.pauseWorkflowInstance("x"));
+  await world.clock.settle();
+  const gate = world.store.hold("after");
+  const purged = watch(world.engine.purgeWorkflowInstances({ status: "Success", endedBefore: world.clock.now() + 1 }));
+  await gate.reached();
+  slow.resolve();
+  await world.clock.settle();
+  assert(hasCode(paused.error, "INSTANCE_UNKNOWN"), String(paused.error ?? paused.state));
+  gate.open();
+  await world.clock.settle();
+  assert.equal(purged.value, 1);
+});

@@ -18,6 +18,7 @@ import { checkReplays } from "./replays.ts";
 import { checkRequests } from "./requests.ts";
 import { checkSagas } from "./sagas.ts";
 import { checkSchedules } from "./schedules.ts";
+import { checkStarts } from "./starts.ts";
 import { checkStalls } from "./stalls.ts";
 import { checkTiming } from "./timing.ts";
 import { checkUpdates } from "./updates.ts";
@@ -31,6 +32,7 @@ export const checkers: Readonly<Record<string, Checker>> = {
   histories: checkHistories,
   causality: checkCausality,
   executions: checkExecutions,
+  starts: checkStarts,
   leases: checkLeases,
   renewals: checkRenewals,
   memberships: checkMemberships,

@@ -13,6 +13,8 @@ export interface AttemptTrace {
   /** The time before which this retry must not start. */
   readonly dueAt: number | undefined;
   end: AttemptEnd | undefined;
+  /** The moments from which a start of it was on record. */
+  readonly started: Moment[];
   /** The moments at which it was counted as lost. */
   readonly interrupted: Moment[];
 }
@@ -121,6 +123,8 @@ class Tracer implements Trace {
         });
         if (event.retryAt !== undefined) this.#retryAt.set(event.task, event.retryAt);
         return;
+      case "TaskStarted":
+        return void this.#at(event.task, event.attempt)?.started.push(landed);
       case "TaskInterrupted":
         return void this.#at(event.task, event.attempt)?.interrupted.push(landed);
       case "RetriesDue":
@@ -175,6 +179,7 @@ class Tracer implements Trace {
       scheduled: landed,
       dueAt: this.#retryAt.get(task),
       end: undefined,
+      started: [],
       interrupted: [],
     });
     this.#retryAt.delete(task);
