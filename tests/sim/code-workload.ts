@@ -28,7 +28,10 @@ function drawScenario(
   const drawn = drawActs(random, isCodeWorkflow(workflow));
   // A child that its parent leaves while both are paused would wait for a resume.
   const acts = kind.endsWith("household") ? drawn.filter(({ what }) => what !== "pause") : drawn;
-  const instanceId = random.isLucky(0.7) ? `w${number}-${kind}` : undefined;
+  // Without an id, a start that is tried again leaves an instance behind that no client cancels. The jobs of the children
+  // of such a household would keep all slots for ever.
+  const needsId = kind === "code-household" && script === "cancel";
+  const instanceId = random.isLucky(0.7) || needsId ? `w${number}-${kind}` : undefined;
   const isSignaled = kind === "code-inbox" && instanceId !== undefined && random.isLucky(0.5);
   const isCanceled = script === "cancel-undoing" || acts.some(({ what }) => what === "cancel");
   const isEnded = isSignaled || isCanceled || acts.some(({ what }) => what === "terminate");

@@ -22,6 +22,28 @@ export const sourceMutations: readonly Mutation[] = [
     },
   },
   {
+    name: "unrecorded-late-starts",
+    about: "A start that comes while a turn of code waits to be opened is confirmed, and not recorded, by that turn.",
+    needsCluster: true,
+    needsWorkers: true,
+    source: {
+      file: "src/runtime/code-preparation.ts",
+      find: "        this.#actor.recordStarts(open.turn);\n",
+      replace: "",
+    },
+  },
+  {
+    name: "unconfirmed-starts",
+    about: "An attempt is granted to a worker before its start is durable.",
+    needsCluster: true,
+    needsWorkers: true,
+    source: {
+      file: "src/runtime/instance-actor.ts",
+      find: "    this.tell({ query: () => undefined, reply });\n    return reply.promise;",
+      replace: "    this.tell({ query: () => undefined, reply });\n    return Promise.resolve();",
+    },
+  },
+  {
     name: "messages-before-commit",
     about: "Outbox messages are posted when a turn is opened, before it is durable.",
     source: {
