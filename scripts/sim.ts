@@ -14,7 +14,7 @@
  * Ends with 1 if anything is wrong, or if a mutation is not found.
  */
 import { parseArgs } from "node:util";
-import type { FaultProfileName } from "../tests/sim/fault-profile.ts";
+import { type FaultProfileName, faultProfileNames } from "../tests/sim/fault-profile.ts";
 import type { CodeKind } from "../tests/sim/code-shapes.ts";
 import { circumstancesOf, firstToCatch, type PlainSeedOptions } from "../tests/sim/main.ts";
 import { findMutation, mutations } from "../tests/sim/mutations.ts";
@@ -49,7 +49,7 @@ const options: PlainSeedOptions = {
   hasStacks: values.stacks,
   ...(values.members !== undefined && { members: values.members === "alone" ? "alone" : Number(values.members) }),
   ...(values.workers !== undefined && { workers: Number(values.workers) }),
-  ...(values.profile !== undefined && { profile: values.profile as FaultProfileName }),
+  ...(values.profile !== undefined && { profile: findProfile(values.profile) }),
   ...(values.kinds !== undefined && { kinds: values.kinds.split(",") as Kind[] }),
   ...(values["code-kinds"] !== undefined && { codeKinds: values["code-kinds"].split(",") as CodeKind[] }),
 };
@@ -61,6 +61,12 @@ const endsAt = values.minutes === undefined ? Infinity : beganAt + Number(values
 if (values.seed !== undefined) await one(Number(values.seed));
 else if (values.mutations) await findMutations();
 else await many();
+
+function findProfile(given: string): FaultProfileName {
+  const profile = faultProfileNames.find((name) => name === given);
+  if (profile === undefined) throw new Error(`no profile "${given}"; there are ${faultProfileNames.join(", ")}`);
+  return profile;
+}
 
 async function one(seed: number): Promise<void> {
   const [mutation] = named;

@@ -120,7 +120,7 @@ const worse: Readonly<Record<FaultProfileName, Readonly<Partial<Record<FaultKind
   },
 };
 
-const names = Object.keys(worse) as readonly FaultProfileName[];
+export const faultProfileNames = Object.keys(worse) as readonly FaultProfileName[];
 
 /** The faults of a single engine; the others need several members. */
 const forOne: readonly FaultKind[] = [
@@ -160,7 +160,7 @@ export interface FaultProfileOptions {
 
 export function drawFaultProfile(random: SimRandom, options: FaultProfileOptions): FaultProfile {
   const { workerCount } = options;
-  const name = options.name ?? random.pick(names);
+  const name = options.name ?? random.pick(faultProfileNames);
   const isCluster = options.memberCount !== undefined;
   const isIntense = random.isLucky(0.3);
   const isBadAt = (part: FaultProfileName): boolean => name === part || name === "everything";
