@@ -1,4 +1,4 @@
-import type { Event } from "../../../src/kernel/event.ts";
+import type { Event, InstanceContinued } from "../../../src/kernel/event.ts";
 import type { Payload } from "../../../src/kernel/payload.ts";
 import type { ScheduleSpec } from "../../../src/schedules/schedule-spec.ts";
 import type { CommitHistory, InstanceCommits } from "./commit-history.ts";
@@ -86,6 +86,8 @@ export class ScheduleHistory {
   /** Keyed by task number, for this generation. */
   #children = new Map<number, ScheduledRun>();
   readonly #triggers = new Set<string>();
+  /** The requests that are on record, or whose answers are. */
+  readonly #updates = new Set<string>();
   #spec: ScheduleSpec | undefined;
   #isEnabled = true;
 
@@ -105,7 +107,7 @@ export class ScheduleHistory {
       case "InstanceCreated":
         return this.#begin(this.#read(event.input) as State, turn);
       case "InstanceContinued":
-        return this.#beginAnew(this.#read(event.input) as State, turn, at);
+        return this.#beginAnew(event, turn, at);
       case "UpdateRequested":
         return this.#update(event, turn, at);
       case "UpdateAnswered":
@@ -139,15 +141,19 @@ export class ScheduleHistory {
 
   /**
    * Continues as new, when nothing runs. Ends and requests that it received in that turn are not recorded, except for
-   * their effects.
+   * their effects. A request that changes nothing else, such as a repeated one, still sets the time from which due times
+   * count.
    */
-  #beginAnew(state: State, turn: number, at: number): void {
+  #beginAnew({ input, answers = [] }: InstanceContinued, turn: number, at: number): void {
+    const state = this.#read(input) as State;
+    const isAsked = answers.some(({ update }) => !this.#updates.has(update)) && state.decidedUntil === at;
+    for (const { update } of answers) this.#updates.add(update);
     for (const run of this.runs) run.ended = Math.min(run.ended, turn);
     this.#children = new Map();
     this.#fired = new Map();
     if (this.#spec === undefined) return this.#begin(state, turn);
     const isChanged = JSON.stringify(state.spec) !== JSON.stringify(this.#spec);
-    if (isChanged || state.isEnabled !== this.#isEnabled) this.#wish(state, turn, at);
+    if (isChanged || isAsked || state.isEnabled !== this.#isEnabled) this.#wish(state, turn, at);
   }
 
   /**
@@ -163,6 +169,7 @@ export class ScheduleHistory {
   }
 
   #update({ update, name, data }: Extract<Event, { type: "UpdateRequested" }>, turn: number, at: number): void {
+    this.#updates.add(update);
     if (this.#spec === undefined) return;
     if (name === "pause") this.#wish({ spec: this.#spec, isEnabled: false }, turn, at);
     if (name === "resume" && !this.#isEnabled) this.#wish({ spec: this.#spec, isEnabled: true }, turn, at);

@@ -161,6 +161,24 @@ test("a delay that counts from startAt, so that the same time is due before and 
   expectViolations(checkSchedules, schedule.builder);
 });
 
+test("due times before a new generation, which count from a request of the same turn, or are lost", () => {
+  for (const { answers, decidedMs, isLost } of [
+    { answers: [], decidedMs: 2500, isLost: true },
+    { answers: ["b"], decidedMs: 2500, isLost: false },
+    { answers: ["b"], decidedMs: 2400, isLost: true },
+    { answers: ["a"], decidedMs: 2500, isLost: true },
+  ]) {
+    const schedule = new Planted({ every: { rateMs: 1000 }, whenMissed: "all" });
+    schedule.record(100, { type: "UpdateRequested", update: "a", name: "trigger" });
+    schedule.turn(1000, started(0, 1000));
+    schedule.turn(1100, ended(0));
+    schedule.record(2500, continued({ decidedMs, answers }));
+    schedule.turn(3000, started(0, 3000));
+    if (isLost) expectViolations(checkSchedules, schedule.builder, /:42.000Z was not run/);
+    else expectViolations(checkSchedules, schedule.builder);
+  }
+});
+
 test("times around a change of the clocks", () => {
   const every = { cron: "0 30 0 * * ?", timeZone: "America/Campo_Grande" } as const;
   const schedule = new Planted({ every });
@@ -242,6 +260,21 @@ function started(task: number, dueMs: number, what = ""): Event[] {
 
 function node(task: number): Extract<Event, { type: "TaskAdded" }>["node"] {
   return { nodeId: task, nodeType: 3, workflowName: "w", workflowVersion: "1" };
+}
+
+function continued({ decidedMs, answers }: { decidedMs: number; answers: readonly string[] }): Event {
+  const spec = { workflow: "w", every: { rateMs: 1000 }, whenMissed: "all" };
+  const state = { scheduleId: "s", spec, isEnabled: true, anchor: epochMs, decidedUntil: epochMs + decidedMs };
+  return {
+    type: "InstanceContinued",
+    workflow: scheduleWorkflow.name,
+    version: scheduleWorkflow.version,
+    generation: 2,
+    createdAt: epochMs,
+    trigger: "api",
+    input: JSON.stringify(state),
+    answers: answers.map((each) => ({ type: "UpdateAnswered", update: each })),
+  };
 }
 
 function ended(task: number): Event {
