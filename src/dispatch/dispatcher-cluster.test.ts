@@ -173,7 +173,7 @@ describe("adopt", () => {
     await rig.clock.advance(999);
     assert.deepEqual(rig.running, ["a"]);
     await rig.clock.advance(1);
-    assert.deepEqual([rig.listener.ends, session.heard], [["a timeout"], ["a aborted"]]);
+    assert.deepEqual([rig.listener.ends, session.heard], [["a timeout"], ["a kept", "a aborted"]]);
   });
 
   test("takes an attempt out of the queue, and leaves alone one that runs on another worker", async () => {

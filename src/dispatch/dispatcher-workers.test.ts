@@ -60,7 +60,7 @@ describe("a timeout on a remote worker", () => {
     await rig.clock.advance(1);
     session.graceMs = 0;
     await rig.clock.advance(1);
-    assert.deepEqual([rig.listener.ends, session.heard], [["a timeout"], ["a aborted"]]);
+    assert.deepEqual([rig.listener.ends, session.heard], [["a timeout"], ["a kept", "a aborted"]]);
   });
 
   test("waits for as long as the worker is away a second time", async () => {
@@ -252,11 +252,11 @@ describe("an attempt for a remote worker", () => {
     const rig = await rigWith(1, session);
     await rig.enqueue(rig.run("a", { timeoutMs: 1000 }));
     await rig.clock.advance(1000);
-    assert.deepEqual([rig.listener.ends, session.heard], [["a timeout"], ["a aborted"]]);
+    assert.deepEqual([rig.listener.ends, session.heard], [["a timeout"], ["a kept", "a aborted"]]);
     session.call("a").resolve(success);
     await settle();
     assert.equal(rig.dispatcher.lateReports, 1);
-    assert.deepEqual(session.heard, ["a aborted", "a acknowledged"]);
+    assert.deepEqual(session.heard, ["a kept", "a aborted", "a acknowledged"]);
     assert.equal(rig.dispatcher.abandonedCount, 0);
   });
 

@@ -193,6 +193,10 @@ export class HandSession extends HandWorker implements ConnectedWorker {
     this.heard.push(`${attemptId} unfollowed`);
   }
 
+  keepResult(attemptId: string): void {
+    this.heard.push(`${attemptId} kept`);
+  }
+
   acknowledge(attemptId: string): void {
     this.heard.push(`${attemptId} acknowledged`);
   }

@@ -687,11 +687,15 @@ export class Dispatcher {
   }
 
   #timeOut(attempt: Attempt): void {
-    const { workflowName, taskName, timeoutMs } = attempt.run;
+    const { attemptId, workflowName, taskName, timeoutMs } = attempt.run;
     const where = workflowName === "" ? "" : ` of workflow "${workflowName}"`;
     const message = `task "${taskName}"${where} ran longer than its timeout of ${timeoutMs / 1000} s`;
     const error = new EngineError("TASK_TIMEOUT", message);
-    this.#end(attempt, { kind: "timeout", failure: { type: error.code, message, retryable: error.retryable } });
+    const failure = { type: error.code, message, retryable: error.retryable };
+    const remote = attempt.worker !== undefined && isConnected(attempt.worker) ? attempt.worker : undefined;
+    // If this member is gone before the timeout is durable, the next owner of the shard gets a result that came late.
+    remote?.keepResult(attemptId);
+    this.#end(attempt, { kind: "timeout", failure }, remote);
     attempt.abort.abort(error);
     this.#awaitStop(attempt);
   }

@@ -436,6 +436,22 @@ describe("a result", () => {
     assert.equal(rig.link.last("Acknowledged").grant, number);
   });
 
+  test("that comes after a timeout is acknowledged when the timeout is durable, or announced if that takes long", async () => {
+    const rig = connected();
+    const { number, abort } = await rig.grant("a");
+    rig.session.keepResult("a");
+    abort.abort(new Error("it ran too long"));
+    rig.link.take();
+    rig.result("a", number);
+    assert.deepEqual(rig.link.take(), []);
+    assert.deepEqual(rig.announced, []);
+    await rig.clock.advance(2 * workerBeatMs);
+    rig.result("a", number);
+    assert.equal(rig.announced.length, 1);
+    rig.session.acknowledge("a");
+    assert.deepEqual(rig.link.last("Acknowledged"), { type: "Acknowledged", attemptId: "a", grant: number });
+  });
+
   test("of another go at the attempt is acknowledged and not taken", async () => {
     const rig = connected();
     const first = await rig.grant("a");

@@ -223,6 +223,12 @@ export class WorkerSession implements ConnectedWorker {
       this.#addAnnounced(attempt.grant, attempt.descriptor).isConfirmed = attempt.isConfirmed;
   }
 
+  keepResult(attemptId: string): void {
+    const { grant, descriptor } = this.#attempts.get(attemptId) ?? {};
+    if (grant === undefined || descriptor === undefined) return;
+    this.#reported.set(attemptId, { grant, descriptor, since: this.#parts.clock.monotonic(), isFollowed: true });
+  }
+
   acknowledge(attemptId: string): void {
     const reported = this.#reported.get(attemptId);
     if (reported === undefined) return;

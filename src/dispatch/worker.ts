@@ -66,6 +66,8 @@ export interface ConnectedWorker extends Worker {
   forget(attemptId: string): void;
   /** Stops following an attempt whose owner is unknown; it is announced again as if the worker had just connected. */
   unfollow(attemptId: string): void;
+  /** Lets the worker keep a result until `acknowledge`, if one comes after the attempt has timed out. */
+  keepResult(attemptId: string): void;
   /** Lets the worker forget a result, which is durable or not wanted. */
   acknowledge(attemptId: string): void;
 }

@@ -87,12 +87,14 @@ export class ScheduleDriver {
 
   /**
    * Deletes a schedule that is always due only after it has decided about one more due time. It may have been paused by
-   * a request whose answer was lost.
+   * a request whose answer was lost. Of two changes at once, the one that is answered last may have come first.
    */
   async #untilItGoesOn(): Promise<void> {
     let before: number | undefined;
-    while (this.#isDueOften) {
+    let spec = this.#spec;
+    while (isDueOften(spec)) {
       const view = await this.#look();
+      spec = view?.spec ?? spec;
       if (view !== undefined && !view.isEnabled && this.#pauses === 0) await this.#resume();
       const decided = view === undefined ? undefined : view.runs + view.skipped;
       before ??= decided;
@@ -104,11 +106,6 @@ export class ScheduleDriver {
   async #look(): Promise<ListedSchedule | undefined> {
     const call = await this.#call("get", {}, (engine) => engine.schedules.get(this.#scenario.id));
     return call.outcome === "ok" ? (call.value as ListedSchedule) : undefined;
-  }
-
-  get #isDueOften(): boolean {
-    const { every, endAt } = this.#spec;
-    return endAt === undefined && ("rateMs" in every || "delayMs" in every);
   }
 
   /** A member that lacks the code cannot answer; retries at another. */
@@ -136,4 +133,8 @@ export class ScheduleDriver {
   #about(what: string, given: object): { instanceId: string; given: Readonly<Record<string, unknown>> } {
     return { instanceId: `schedule:${this.#scenario.id}`, given: { what, ...given } };
   }
+}
+
+function isDueOften({ every, endAt }: ScheduleSpec): boolean {
+  return endAt === undefined && ("rateMs" in every || "delayMs" in every);
 }
