@@ -356,6 +356,15 @@ describe("membership", () => {
       assert.equal(member.membership.lease.isValid, true);
     });
 
+    test("lapses within a heartbeat interval after the machine was suspended, although a heartbeat is not answered", async () => {
+      const member = await begin("a");
+      store.request = () => new Promise(() => undefined);
+      await clock.advance(2600);
+      member.clock.skewMs = leaseMs;
+      await clock.advance(2400);
+      assert.deepEqual(member.told, ["lapsed"]);
+    });
+
     test("has lapsed for an answer that was under way while the machine was suspended", async () => {
       const member = await begin("a");
       store.answer = () => after(100);

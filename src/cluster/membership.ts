@@ -300,10 +300,15 @@ export class Membership {
     this.#tell({ type: "joined", member: incarnation.id, address: this.#options.address });
   }
 
+  /**
+   * Checks the lease at its end, and once in each heartbeat interval before: timers follow the monotonic clock, and the
+   * machine may have been suspended, which only the wall clock shows, while a heartbeat waits for its answer.
+   */
   #awaitLapse(incarnation: Incarnation): void {
     incarnation.leaseTimer?.cancel();
-    incarnation.leaseTimer = this.#options.clock.after(Math.ceil(incarnation.lease.remainingMs), () => {
-      // The lease is still valid if the wall clock had been ahead and was set back.
+    const { clock, timings } = this.#options;
+    const checkMs = Math.min(Math.ceil(incarnation.lease.remainingMs), timings.beatMs);
+    incarnation.leaseTimer = clock.after(checkMs, () => {
       if (incarnation.lease.isValid) this.#awaitLapse(incarnation);
       else this.#checkLease(incarnation);
     });

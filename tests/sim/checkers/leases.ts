@@ -5,9 +5,6 @@ import { clocksOf, type Lapse } from "./clocks.ts";
 /** Clocks have a resolution of one millisecond. */
 const roundingMs = 2;
 
-/** The maximum duration of a call to the store, for which a check of the wall clock may have to wait. */
-const callMs = 4000;
-
 /**
  * A member whose lease has expired by its own clocks starts nothing and aborts what runs: at once, or as soon as it can
  * know, if it was stalled at that time or only its wall clock shows it.
@@ -33,7 +30,7 @@ export const checkLeases: Checker = (evidence) => {
 
 function checkStop(evidence: Evidence, life: LifeRecord, run: JobRun, lapse: Lapse): string[] {
   const { beatMs, workerBeatMs } = evidence.setting.timings;
-  const untimedMs = life.role === "worker" ? workerBeatMs / 4 / life.rate : 2 * beatMs + callMs;
+  const untimedMs = (life.role === "worker" ? workerBeatMs / 4 : beatMs) / life.rate;
   const lookMs = lapse.isTimed ? 0 : untimedMs;
   const looksAt = awakeAt(life, lapse.from) + lookMs;
   // The rest of the polling interval at the beginning of the stall still has to pass.
