@@ -280,7 +280,7 @@ describe("an instance of code", () => {
     const codes: Promise<string>[] = [];
     const newReply = (): PromiseWithResolvers<void> => {
       const reply = Promise.withResolvers<void>();
-      codes.push(reply.promise.then(String, (error: EngineError) => error.code));
+      codes.push(reply.promise.then(String, (error: unknown) => (error as EngineError).code));
       return reply;
     };
     shard.life.tell({ input: { ...startInput, parent } as Input, reply: newReply() });
