@@ -43,6 +43,20 @@ test("notes that are seen twice, out of order, or not at all", () => {
   expectViolations(checkDeliveries, told([note(1)]), /a has not seen note 0 of sender 0, which was acknowledged/);
 });
 
+test("a note that an earlier instance of the id had received before it was terminated, and one that none received", () => {
+  for (const received of [[raised(0)], []]) {
+    const { builder, life } = inbox();
+    const call = builder.ask(life, "signal", { marker: "m0", given: { name: "note", ...note(0) } });
+    builder.turn(life, 1, [...received, { type: "InstanceEnded", status: "Terminated" }]);
+    builder.answer(call);
+    builder.ids.set(2, "a");
+    builder.turn(life, 2, createdCode(builder, code.inbox, { perGeneration: 1, seen: [] }));
+    builder.turn(life, 2, [seen()]);
+    if (received.length > 0) expectViolations(checkDeliveries, builder);
+    else expectViolations(checkDeliveries, builder, /m0 for a was acknowledged and never came/, /has not seen note 0/);
+  }
+});
+
 test("what one instance sends to another, with a gap", () => {
   const from = (number: number): Note => ({ sender: "b", number });
   expectViolations(checkDeliveries, told([note(0), note(1), from(0), from(1)]));

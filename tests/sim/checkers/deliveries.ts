@@ -83,8 +83,11 @@ function checkSeen(evidence: Evidence, instance: InstanceCommits): string[] {
     const problem = isClient(sender) ? problemOf(numbers, acknowledged(calls, sender)) : problemBetween(numbers);
     return problem === undefined ? [] : [`${instance.id} saw the notes ${numbers.join(" ")} of ${sender}, ${problem}`];
   });
-  // If two instances had one id in sequence, either may have seen it.
-  const byAny = commitHistory.livesOf(instance.id).flatMap((life) => seenBy(commitHistory, life).notes);
+  // If two instances had one id in sequence, either may have seen it; one that was terminated does not say so.
+  const byAny = commitHistory.livesOf(instance.id).flatMap((life) => {
+    const { notes, isComplete } = seenBy(commitHistory, life);
+    return isComplete ? notes : [...notes, ...receivedBy(commitHistory, life)];
+  });
   return [...wrong, ...(seen.isComplete ? checkMissing(instance, byAny, calls) : [])];
 }
 
@@ -120,6 +123,13 @@ function acknowledged(calls: readonly ClientCall[], sender: string): number[] {
   return calls
     .filter(({ outcome, given }) => outcome === "ok" && given["sender"] === sender)
     .map(({ given }) => Number(given["number"]));
+}
+
+/** The events that were recorded for the instance. */
+function receivedBy(commitHistory: CommitHistory, instance: InstanceCommits): Note[] {
+  return eventsOf(instance).flatMap(({ event }) =>
+    event.type === "EventRaised" && event.name === "note" ? [dataOf<Note>(commitHistory, instance, event.data)] : [],
+  );
 }
 
 /** The events that the code reported last as seen. */

@@ -58,6 +58,9 @@ export class EvidenceBuilder {
   #order = 0;
   #batch = 0;
 
+  /** Ids of instances by key, for those that are not "a", "b" and so on by their keys. */
+  readonly ids = new Map<number, string>();
+
   constructor(setting: Partial<Setting> = {}) {
     this.#setting = {
       isCluster: false,
@@ -229,7 +232,7 @@ export class EvidenceBuilder {
     const created = events.find((event) => event.type === "InstanceCreated" || event.type === "InstanceContinued");
     const spec = this.#definitions.get(definitionKey(created?.workflow ?? "", created?.version ?? ""));
     if (spec === undefined) throw new Error("the workflow is to be defined first");
-    const id = String.fromCharCode(96 + key);
+    const id = this.ids.get(key) ?? String.fromCharCode(96 + key);
     const machine = machineOf(spec, id, key);
     this.#machines.set(key, machine);
     return machine;
