@@ -247,6 +247,19 @@ describe("an attempt for a remote worker", () => {
     assert.deepEqual(rig.running, ["b"]);
   });
 
+  test("that is refused after its shard has moved is withdrawn, and not run here", async () => {
+    const session = new HandSession("a", 1);
+    const rig = await rigWith(1, session);
+    rig.worker.missing.add("job");
+    const run = { ...rig.run("a"), isHandedOver: false };
+    await rig.enqueue(run);
+    rig.worker.missing.clear();
+    run.isHandedOver = true;
+    await session.refuse("a");
+    await settle();
+    assert.deepEqual([rig.running, rig.waiting, rig.listener.ends], [[], [], ["a withdrawn"]]);
+  });
+
   test("times out and is aborted like any other; what its worker says later is forgotten there too", async () => {
     const session = new HandSession("a");
     const rig = await rigWith(1, session);

@@ -656,7 +656,8 @@ export class Dispatcher {
     const { attemptId } = run;
     this.#logger.info({ attemptId, worker: worker?.address, why }, "a worker did not take a task; it is queued again");
     this.#freeBothSlots(attempt);
-    this.#put(new Attempt(run, arrival, queuedAt));
+    if (run.isHandedOver === true) this.#reportWithdrawn(run);
+    else this.#put(new Attempt(run, arrival, queuedAt));
   }
 
   #armTimeout(attempt: Attempt): void {

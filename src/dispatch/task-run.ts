@@ -37,6 +37,8 @@ export interface TaskRun extends AttemptIdentity {
    * True if the start must be durable before the job runs, so that the loss is counted if the job kills its process.
    */
   readonly isCautious: boolean;
+  /** True once the shard of its instance is closing, and another member will run it: it is not queued here again. */
+  readonly isHandedOver?: boolean;
   /**
    * Resolves when the start that `listener` was notified of is durable. Awaited before the job of a cautious run is called, and
    * before any run goes to a remote worker, so that a new owner of the instance knows where to look for it. If it rejects,

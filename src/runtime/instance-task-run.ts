@@ -23,6 +23,8 @@ export interface TaskRunActor extends AttemptListener {
 export interface TaskRunShard {
   readonly token: FencingToken;
   readonly limits: MachineLimits;
+  /** True if the shard is closing or closed, or the engine stops. */
+  readonly isStopping: boolean;
   resolveJob(definition: TaskDefinition, params: string | undefined): string;
   /** The attempt has left this member's dispatcher with its worker. */
   trackDelegated(run: InstanceTaskRun, worker: string): void;
@@ -92,6 +94,10 @@ export class InstanceTaskRun implements TaskRun {
   /** The parameters of a DAG's task are read when the attempt starts: a user may change them until then. */
   get params(): string {
     return this.#fixedParams ?? this.actor.paramsOf(this.task);
+  }
+
+  get isHandedOver(): boolean {
+    return this.actor.shard.isStopping;
   }
 
   confirmStart(): Promise<void> {
