@@ -11,8 +11,8 @@ import { fork } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import autocannon from "autocannon";
+import { readFlags } from "../scripts/command-line.ts";
 import { silentLogger } from "../src/base/logger.ts";
 import { loadConfig } from "../src/server/config/load-config.ts";
 import { Server } from "../src/server/server.ts";
@@ -61,13 +61,11 @@ async function measure(url: string, options: { connections: number; seconds: num
 }
 
 async function main(folder: string): Promise<void> {
-  const { values } = parseArgs({
-    options: {
-      connections: { type: "string", default: "100" },
-      seconds: { type: "string", default: "10" },
-      rounds: { type: "string", default: "3" },
-      keys: { type: "boolean", default: false },
-    },
+  const values = readFlags(import.meta.url, {
+    connections: { type: "string", default: "100" },
+    seconds: { type: "string", default: "10" },
+    rounds: { type: "string", default: "3" },
+    keys: { type: "boolean", default: false },
   });
   const options = { connections: Number(values.connections), seconds: Number(values.seconds), keys: values.keys };
   const child = fork(import.meta.filename, ["--serve", folder]);

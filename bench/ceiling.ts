@@ -1,4 +1,4 @@
-import type { Batch } from "../src/stores/store.ts";
+import type { Batch, Fence } from "../src/stores/store.ts";
 import type { Recording } from "./recording.ts";
 import type { BareDriver, BenchStorage } from "./storages/bench-storage.ts";
 
@@ -28,13 +28,20 @@ export async function runBare(storage: BenchStorage, address: string, recording:
   const driver = await storage.openDriver(address, { shards, atOnce });
   const open = performance.now() - start;
 
-  for (const batch of before) await driver.readyCommit(batch)();
+  const ready = ({ fences, changes }: Batch): (() => unknown) =>
+    driver.readyCommit({ changes, fences: fences.map((fence) => withEpochOf(driver, fence)) });
+  for (const batch of before) await ready(batch)();
   const reads = recording.reads.map((read) => driver.readyRead(read));
-  const writes = commits.map(({ batch, ended }): Ready => ({ send: driver.readyCommit(batch), ended }));
+  const writes = commits.map(({ batch, ended }): Ready => ({ send: ready(batch), ended }));
   const times = { open, reads: await timeReads(reads), ...(await timeCommits(writes)) };
   await checkLanded(driver, lastNumbers([...before, ...commits.map(({ batch }) => batch)]));
   await driver.close();
   return times;
+}
+
+/** Epochs follow the clock, so a replay has others than the engine had. */
+function withEpochOf({ epochs }: BareDriver, fence: Fence): Fence {
+  return { ...fence, epoch: epochs.get(fence.shard) ?? 0 };
 }
 
 async function timeReads(reads: readonly (() => unknown)[]): Promise<number> {

@@ -1,12 +1,22 @@
 import { createHash } from "node:crypto";
 import type { EndStatus } from "../src/kernel/status.ts";
 import { firstKey } from "../src/stores/instance-key.ts";
+import { appendTurn } from "../src/stores/turn-text.ts";
 import { type Fence, type FinishedRow, type InstanceRow, noChanges, type Store } from "../src/stores/store.ts";
 
 const rowsPerBatch = 5000;
 const owner = "the benchmark";
 const firstAt = Date.UTC(2026, 0, 1);
 const apartMs = 100;
+
+/** A history that is about as long as one in the row of its instance may be. */
+const history = appendTurn(null, {
+  instance: 0,
+  turn: 0,
+  firstEvent: 0,
+  at: firstAt,
+  events: JSON.stringify(["event".repeat(180)]),
+});
 
 /** The oldest ones have ids of their own; of the others every second has a number, and the rest are UUIDs. */
 const oldCount = 5000;
@@ -69,7 +79,9 @@ function finishedRow(instance: number, key: number): FinishedRow {
     createdAt: at,
     endedAt: at + 5 * apartMs,
     tasks: 5,
+    app: null,
     tasksFailed: status === "Failed" ? 1 : 0,
+    history,
   };
 }
 
@@ -88,5 +100,7 @@ function unfinishedRow(instance: number, key: number): InstanceRow {
     createdAt: at,
     updatedAt: at,
     quarantined: null,
+    app: null,
+    history,
   };
 }

@@ -93,6 +93,10 @@ function withAllPeers(args: readonly string[]): string[] {
 }
 
 function readArgumentsOrLeave(): Arguments {
+  if (process.argv.includes("--help")) {
+    console.log(usage);
+    process.exit(0);
+  }
   try {
     return readArguments();
   } catch (error) {

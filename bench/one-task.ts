@@ -4,7 +4,7 @@ import { compare, elapsedMs } from "./harness.ts";
 import { engineFor, noOp } from "./no-op.ts";
 import { median } from "./statistics.ts";
 
-const inFlight = 1000;
+export const inFlight = 1000;
 
 export function oneTaskWorkflow(): Workflow {
   return new WorkflowBuilder().withName("one-task").withTask(new TaskBuilder("only").withJobFunction(noOp)).build();
@@ -29,7 +29,7 @@ export async function oneTask({ storage, runs }: Settings): Promise<Figure[]> {
   return [figure("one-task", { value, ceiling, unit: "workflows/s" }, goal, notes)];
 }
 
-async function runMany(engine: Engine, workflow: Workflow, count: number): Promise<void> {
+export async function runMany(engine: Engine, workflow: Workflow, count: number): Promise<void> {
   let submitted = 0;
   const client = async (): Promise<void> => {
     while (submitted++ < count) await (await engine.submitWorkflow(workflow)).result();

@@ -11,8 +11,8 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import Fastify from "fastify";
+import { readFlags } from "../scripts/command-line.ts";
 import { silentLogger } from "../src/base/logger.ts";
 import { systemClock } from "../src/engine/system-clock.ts";
 import { Engine } from "../src/index.ts";
@@ -104,7 +104,12 @@ async function measure(options: { clients: number; seconds: number; rounds: numb
   const tokens = { isEmpty: true } as unknown as Tokens;
   const guard = new Guard({ tokens, clock: systemClock, isLoopback: true, ratePerSecond: 1e9 });
   const origins = { isLoopback: true, origins: [] };
-  await pushRoutes(app, { feed, engine, guard, origins, logs: { follow: () => () => undefined } });
+  await pushRoutes(app, {
+    inNamespace: () => ({ feed, engine }),
+    guard,
+    origins,
+    logs: { follow: () => () => undefined },
+  });
   const { port } = new URL(await app.listen({ port: 0, host: "127.0.0.1" }));
   const child = fork(import.meta.filename, ["--clients-of", port], { execArgv: [] });
   const tell = async (count: number): Promise<Heard> => {
@@ -147,13 +152,11 @@ function percent(part: number): string {
   return `${(part * 100).toFixed(1)} %`;
 }
 
-const { values } = parseArgs({
-  options: {
-    clients: { type: "string", default: "1000" },
-    seconds: { type: "string", default: "4" },
-    rounds: { type: "string", default: "5" },
-    "clients-of": { type: "string" },
-  },
+const values = readFlags(import.meta.url, {
+  clients: { type: "string", default: "1000" },
+  seconds: { type: "string", default: "4" },
+  rounds: { type: "string", default: "5" },
+  "clients-of": { type: "string" },
 });
 const { clients, seconds, rounds, "clients-of": port } = values;
 if (port === undefined) {

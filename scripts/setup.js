@@ -1,13 +1,14 @@
 // Makes a bare clone ready: installs what package-lock.json names, and sees that scripts run on a new enough Node.
 // Plain JavaScript, because it must itself run on whatever Node is there.
 import { execFileSync, spawnSync } from "node:child_process";
-import { statSync } from "node:fs";
+import { statSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const nodeMajorMin = 24;
 const root = new URL("../", import.meta.url);
 
 if (!isInstalled()) install();
+linkProgram();
 
 const version = versionOfNode();
 if (Number(version.split(".")[0]) < nodeMajorMin) {
@@ -25,7 +26,7 @@ function isInstalled() {
 }
 
 function install() {
-  console.error("Installing dependencies …");
+  console.error("Installing dependencies; the first time, this takes a minute …");
   const run = spawnSync("npm", ["install", "--loglevel=error"], {
     cwd: fileURLToPath(root),
     stdio: ["ignore", 2, 2],
@@ -33,6 +34,13 @@ function install() {
   });
   if (run.error !== undefined) stop(`npm could not be started: ${run.error.message}`);
   if (run.status !== 0) stop('"npm install" failed; its own words are above.');
+}
+
+/** Makes `npx heddle`, which the console and the documents advise, run the sources of this clone. */
+function linkProgram() {
+  const program = fileURLToPath(new URL("node_modules/.bin/heddle", root));
+  if (process.platform === "win32") writeFileSync(`${program}.cmd`, '@node "%~dp0\\..\\..\\src\\cli.ts" %*\r\n');
+  else writeFileSync(program, '#!/bin/sh\nexec node "$(dirname "$0")/../../src/cli.ts" "$@"\n', { mode: 0o755 });
 }
 
 /** Of the Node that the scripts after this one will find: npm puts node_modules/.bin first in PATH. */

@@ -4,6 +4,7 @@
  * - `--seeds 1000 --from 1`: so many seeds; `--minutes 5`: as many as fit. `--jobs 2`: in so many processes.
  * - `--seed 123`: this one, with the end of its log; `--log`: with all of it. The same seed is the same run.
  * - `--members 3`, `--members alone`, `--workers 2`, `--profile crashes`: what the seed would otherwise choose.
+ * - `--restored`: in every cluster a backup of the store is restored, and not in one of ten.
  * - `--kinds limited,chain`, `--code-kinds code-mailer`: only these DAGs, and only this code.
  * - `--mutation name`: with a bug put in on purpose; `--mutations`: with each of them, or with those that `--mutation`
  *   names, until a seed finds it.
@@ -13,7 +14,7 @@
  *
  * Ends with 1 if anything is wrong, or if a mutation is not found.
  */
-import { parseArgs } from "node:util";
+import { readFlags } from "./command-line.ts";
 import { type FaultProfileName, faultProfileNames } from "../tests/sim/fault-profile.ts";
 import type { CodeKind } from "../tests/sim/code-shapes.ts";
 import { circumstancesOf, firstToCatch, type PlainSeedOptions } from "../tests/sim/main.ts";
@@ -21,23 +22,22 @@ import { findMutation, mutations } from "../tests/sim/mutations.ts";
 import { SeedProcess, type SeedReport } from "../tests/sim/seed-process.ts";
 import type { Kind } from "../tests/sim/shapes.ts";
 
-const { values } = parseArgs({
-  options: {
-    seeds: { type: "string", default: "100" },
-    from: { type: "string", default: "1" },
-    seed: { type: "string" },
-    minutes: { type: "string" },
-    jobs: { type: "string", default: "1" },
-    members: { type: "string" },
-    workers: { type: "string" },
-    profile: { type: "string" },
-    kinds: { type: "string" },
-    "code-kinds": { type: "string" },
-    mutation: { type: "string" },
-    mutations: { type: "boolean", default: false },
-    log: { type: "boolean", default: false },
-    stacks: { type: "boolean", default: false },
-  },
+const values = readFlags(import.meta.url, {
+  seeds: { type: "string", default: "100" },
+  from: { type: "string", default: "1" },
+  seed: { type: "string" },
+  minutes: { type: "string" },
+  jobs: { type: "string", default: "1" },
+  members: { type: "string" },
+  workers: { type: "string" },
+  profile: { type: "string" },
+  restored: { type: "boolean", default: false },
+  kinds: { type: "string" },
+  "code-kinds": { type: "string" },
+  mutation: { type: "string" },
+  mutations: { type: "boolean", default: false },
+  log: { type: "boolean", default: false },
+  stacks: { type: "boolean", default: false },
 });
 
 const tailLines = 60;
@@ -50,6 +50,7 @@ const options: PlainSeedOptions = {
   ...(values.members !== undefined && { members: values.members === "alone" ? "alone" : Number(values.members) }),
   ...(values.workers !== undefined && { workers: Number(values.workers) }),
   ...(values.profile !== undefined && { profile: findProfile(values.profile) }),
+  ...(values.restored && { restores: true }),
   ...(values.kinds !== undefined && { kinds: values.kinds.split(",") as Kind[] }),
   ...(values["code-kinds"] !== undefined && { codeKinds: values["code-kinds"].split(",") as CodeKind[] }),
 };
@@ -147,5 +148,5 @@ function show({ seed, about, hash, violations, tail }: SeedReport, withLog: bool
     (name) => values[name] !== undefined,
   );
   const more = given.map((name) => ` --${name} ${values[name]}`).join("");
-  console.log(`  again: npm run sim -- --seed ${seed}${more}`);
+  console.log(`  again: npm run sim -- --seed ${seed}${values.restored ? " --restored" : ""}${more}`);
 }

@@ -10,20 +10,18 @@
  * Ends with 1 if anything is wrong.
  */
 import { randomInt } from "node:crypto";
-import { parseArgs } from "node:util";
+import { readFlags } from "./command-line.ts";
 import type { ServerKind } from "../tests/databases/databases.ts";
 import { soak } from "../tests/soak/soak.ts";
 
-const { values } = parseArgs({
-  options: {
-    storage: { type: "string", default: "postgresql" },
-    minutes: { type: "string", default: "5" },
-    members: { type: "string", default: "3" },
-    seed: { type: "string" },
-    mutation: { type: "string" },
-    calm: { type: "boolean", default: false },
-    keep: { type: "boolean", default: false },
-  },
+const values = readFlags(import.meta.url, {
+  storage: { type: "string", default: "postgresql" },
+  minutes: { type: "string", default: "5" },
+  members: { type: "string", default: "3" },
+  seed: { type: "string" },
+  mutation: { type: "string" },
+  calm: { type: "boolean", default: false },
+  keep: { type: "boolean", default: false },
 });
 
 const kinds: Readonly<Record<string, ServerKind>> = { postgresql: "postgres", mysql: "mysql" };

@@ -1,5 +1,5 @@
 /**
- * `npm test`: types, lint, format, then every test, beside real database servers. Everything runs even if something before it failed, so that one run
+ * `npm test`: types, lint, format, then every test, beside real servers of databases and NATS. Everything runs even if something before it failed, so that one run
  * tells all. `npm test -- src/kernel/retry.test.ts` runs only the tests that are named.
  */
 import { run } from "./run.ts";

@@ -82,21 +82,39 @@ export type { BackfillRange } from "./schedules/schedule-check.ts";
 export type { ScheduleView } from "./schedules/schedule-workflow.ts";
 
 // Engine
+export type { DomainSlots, TaskWait, WaitReason } from "./dispatch/wait-reason.ts";
 export type { Breakpoint } from "./views/breakpoint.ts";
 export type { MemberView } from "./cluster/member-view.ts";
 export type { ClusterOptions } from "./member/cluster-options.ts";
 export { Engine } from "./engine/engine.ts";
-export type { RunJobOptions, StartOptions, SubmitOptions } from "./engine/start-options.ts";
+export type { PauseOptions, RunJobOptions, StartOptions, SubmitOptions } from "./engine/start-options.ts";
+export type { EngineNamespace } from "./engine/engine-namespace.ts";
 export type { Health } from "./engine/health.ts";
 export type { HistoryEntry } from "./engine/instance-calls.ts";
 export { Executor } from "./engine/executor.ts";
 export type { InstanceChange } from "./engine/instance-change.ts";
+export type { TaskAttempt } from "./views/attempt-view.ts";
 export type { FailedTask, InstanceView, TaskDetails, TaskView } from "./views/instance-view.ts";
+export type {
+  ChildWait,
+  CodeLine,
+  EventWait,
+  InstanceWait,
+  RunningOrWaitingTask,
+  TaskWaitView,
+  TimerWait,
+  UntakenEvents,
+  UpdateWait,
+  Wait,
+} from "./views/wait.ts";
 export { inProcessBus } from "./engine/in-process-bus.ts";
 export type { JobTaskOptions } from "./engine/job-workflow.ts";
 export { LiveTask, LiveWorkflow } from "./engine/live-workflow.ts";
 export type { EngineOptions } from "./engine/options.ts";
 export type { WatchdogOptions } from "./engine/watchdog.ts";
+export type { Answered, ClusterOverview, ClusterQueue, ClusterQueueFilter } from "./engine/cluster-overview.ts";
+export type { QueueCounts, Tally } from "./engine/queue.ts";
+export type { QueuePlace } from "./runtime/queue-place.ts";
 export type { JobView, QueuedTask, QueueFilter, StuckInstance, WorkerView, WorkflowView } from "./engine/overview.ts";
 export { Schedules } from "./engine/schedules.ts";
 export type { ListedSchedule } from "./engine/schedules.ts";
@@ -106,4 +124,4 @@ export { WorkflowFailed, WorkflowTerminated } from "./engine/workflow-ended.ts";
 export { WorkflowHandle } from "./engine/workflow-handle.ts";
 
 // Worker
-export type { AroundJob, JobRun } from "./worker/embedded-worker.ts";
+export type { AroundJob, JobRun } from "./worker/job-call.ts";

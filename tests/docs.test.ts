@@ -15,7 +15,14 @@ const root = join(import.meta.dirname, "..");
 const documents = globSync(["*.md", "docs/**/*.md", "examples/*.md"], { cwd: root }).map((path) =>
   path.replaceAll("\\", "/"),
 );
-const compiled = ["README.md", "docs/guide.md", "docs/operations.md", "docs/testing.md", "docs/getting-started.md"];
+const compiled = [
+  "README.md",
+  "docs/guide.md",
+  "docs/operations.md",
+  "docs/testing.md",
+  "docs/getting-started.md",
+  "docs/workers.md",
+];
 
 /** An example that is still running after this time hangs. */
 const exampleMs = 60_000;
@@ -27,8 +34,8 @@ const scenes: readonly (readonly [calls: RegExp, scene: string])[] = [
   [/histories\/order\.json/, "history"],
   [/from "node:test"/, "test"],
   [/retryWorkflowInstance/, "failed"],
-  [/run\.pause|updateTaskParams|stopTask|engine\.subscribe/, "held"],
-  [/heddle\/client/, "server"],
+  [/run\.pause|updateTaskParams|stopTask|engine\.subscribe|untakenEvents/, "held"],
+  [/heddle\/(client|worker)"/, "server"],
   [/Server\.start/, "signal"],
   [/inProcessBus/, "cluster"],
 ];

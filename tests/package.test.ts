@@ -1,8 +1,8 @@
 /** The package as users get it: packed, installed into an empty project, compiled against, and run. */
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
-import { cpSync, existsSync, globSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { cpSync, existsSync, globSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join, normalize } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
@@ -30,13 +30,29 @@ describe("the packed package", () => {
       assert.ok(paths.includes(join("dist", file)), `${file} is missing`);
     }
     assert.ok(paths.includes("LICENSE"));
+    assert.ok(paths.includes("dist/ui/index.html"), "the console is missing");
     const kinds =
-      /^(?:dist\/.+\.(?:js|d\.ts|js\.map|sql|html|css)|docs\/.+\.md|deploy\/.+|package\.json|LICENSE|README\.md|CHANGELOG\.md)$/;
+      /^(?:dist\/.+\.(?:js|d\.ts|js\.map|sql|html|css|svg)|docs\/.+\.(?:md|png|webp)|examples\/.+\.(?:md|ts|py)|deploy\/.+|package\.json|LICENSE|(?:README|ARCHITECTURE|CHANGELOG|CONTRIBUTING)\.md)$/;
     assert.deepEqual(
       paths.filter((path) => !kinds.test(path) || /\.(?:test|rig)\./.test(path)),
       [],
     );
-    assert.ok(packed.unpackedSize < 8_000_000, `${packed.unpackedSize} bytes`);
+    assert.ok(packed.unpackedSize < 12_000_000, `${packed.unpackedSize} bytes`);
+  });
+
+  test("holds every file that its documents link to", () => {
+    const paths = packed.files.map((file) => file.path);
+    const isPacked = (path: string): boolean => paths.some((each) => each === path || each.startsWith(`${path}/`));
+    const missing = paths
+      .filter((path) => path.endsWith(".md"))
+      .flatMap((path) =>
+        [...readFileSync(join(root, path), "utf8").matchAll(/\]\((?![a-z]+:)([^)#\s]+)/g)].map(([, link = ""]) => ({
+          path,
+          target: normalize(join(dirname(path), link)).replace(/\/$/, ""),
+        })),
+      )
+      .filter(({ target }) => !isPacked(target));
+    assert.deepEqual(missing, []);
   });
 
   test("brings its own dependencies and no tools", () => {

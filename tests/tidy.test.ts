@@ -30,9 +30,9 @@ const direction: Check = (source) => importDirection(source, packages);
 const specification = readSpecification(read("docs/specification.md"));
 const citations = undefinedCitations(specification);
 
-const folders = ["src", "tests", "bench", "examples", "scripts"];
+const folders = ["src", "tests", "bench", "examples", "scripts", "console"];
 const files = find(folders.map((folder) => `${folder}/**/*`));
-const sources = files.filter((path) => path.endsWith(".ts")).map((path) => parse(path, read(path)));
+const sources = files.filter((path) => /\.tsx?$/.test(path)).map((path) => parse(path, read(path)));
 
 describe("the sources", () => {
   test("are there to be looked at", () => {

@@ -12,6 +12,8 @@ export interface BenchStorage {
 
 /** A driver, with the schema and the settings of the store. What can be made ready before the clock runs is. */
 export interface BareDriver {
+  /** The epochs of its claims, by shard. */
+  readonly epochs: ReadonlyMap<number, number>;
   /** Gives back how to send it. */
   readyRead(read: Read): () => unknown;
   /** Gives back how to send it; the fence is the first of its writes. */

@@ -18,18 +18,20 @@ const limitMs = 60_000;
 
 /** Connections as the store sets them up. The text of what it would send is made beforehand. */
 export class MysqlDriver implements BareDriver {
+  readonly epochs: ReadonlyMap<number, number>;
   readonly #connections: readonly Connection[];
   readonly #idle: Connection[];
   readonly #packetBytesMax: number;
 
-  private constructor(connections: readonly Connection[], packetBytesMax: number) {
+  private constructor(connections: readonly Connection[], packetBytesMax: number, epochs: ReadonlyMap<number, number>) {
+    this.epochs = epochs;
     this.#connections = connections;
     this.#idle = [...connections];
     this.#packetBytesMax = packetBytesMax;
   }
 
   static async open(address: string, use: { shards: Iterable<number>; atOnce: number }): Promise<MysqlDriver> {
-    await ownShards(address, use.shards);
+    const epochs = await ownShards(address, use.shards);
     const connections: Connection[] = [];
     let allowed = 0;
     while (connections.length < use.atOnce) {
@@ -38,7 +40,7 @@ export class MysqlDriver implements BareDriver {
       allowed = lastNumber(results, "allowed");
       connections.push(connection);
     }
-    return new MysqlDriver(connections, packetBytes(allowed));
+    return new MysqlDriver(connections, packetBytes(allowed), epochs);
   }
 
   readyRead(read: Read): () => Promise<Result[]> {
@@ -57,7 +59,7 @@ export class MysqlDriver implements BareDriver {
 
   async lastBatch(shard: number): Promise<number> {
     const query = statements.get("load-standings").with(list([whole(shard)]));
-    return lastNumber(await this.#send([`${settings};${query}`]), "batch");
+    return lastNumber(await this.#send([`${settings};${query}`]), "lastBatch");
   }
 
   async close(): Promise<void> {

@@ -18,12 +18,14 @@ const limitMs = 60_000;
 
 /** The bytes of what the store would send are made beforehand, so that sending is one write to one connection. */
 export class PostgresDriver implements BareDriver {
+  readonly epochs: ReadonlyMap<number, number>;
   readonly #clients: readonly Client[];
   readonly #idle: Client[];
   readonly #statements: PostgresStatements;
   readonly #prepared: Prepared;
 
-  private constructor(clients: readonly Client[], statements: PostgresStatements) {
+  private constructor(clients: readonly Client[], statements: PostgresStatements, epochs: ReadonlyMap<number, number>) {
+    this.epochs = epochs;
     this.#clients = clients;
     this.#idle = [...clients];
     this.#statements = statements;
@@ -31,11 +33,11 @@ export class PostgresDriver implements BareDriver {
   }
 
   static async open(address: string, use: { shards: Iterable<number>; atOnce: number }): Promise<PostgresDriver> {
-    await ownShards(address, use.shards);
+    const epochs = await ownShards(address, use.shards);
     const statements = loadStatements();
     const clients: Client[] = [];
     while (clients.length < use.atOnce) clients.push(await connect(address, statements));
-    return new PostgresDriver(clients, statements);
+    return new PostgresDriver(clients, statements, epochs);
   }
 
   readyRead(read: Read): () => Promise<void> {

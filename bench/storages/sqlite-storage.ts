@@ -41,17 +41,20 @@ function fileAt(address: string): string {
 
 /** The statements that the store would run, with the same values. */
 class SqliteDriver implements BareDriver {
+  readonly epochs = new Map<number, number>();
   readonly #db: DatabaseSync;
   readonly #statements: Statements<StatementSync>;
 
   constructor(file: string) {
     this.#db = openFile(file);
+    this.#db.function("clock_seconds", () => Math.floor(Date.now() / 1000));
     this.#statements = new Statements(sqlFiles, (sql) => this.#db.prepare(sql));
   }
 
   claim(shard: number): void {
     this.#statements.get("insert-shard").run(shard);
     this.#statements.get("claim-shard").run(shard, "the bare ceiling");
+    this.epochs.set(shard, Number(this.#statements.get("find-shard").get(shard)?.["epoch"]));
   }
 
   readyRead(read: Read): () => unknown {
@@ -77,7 +80,7 @@ class SqliteDriver implements BareDriver {
   }
 
   async lastBatch(shard: number): Promise<number> {
-    return Number(this.#statements.get("find-shard").get(shard)?.["batch"]);
+    return Number(this.#statements.get("find-shard").get(shard)?.["lastBatch"]);
   }
 
   async close(): Promise<void> {

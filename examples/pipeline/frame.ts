@@ -106,13 +106,13 @@ function duration({ status, startedAt, endedAt }: Row, now: number): string {
 
 /** What else there is to say about a task. */
 export function note(row: Row, options: Pick<FrameOptions, "now" | "remarks">): string {
-  const { status, cause, attempt, failure, retryAt, waitingFor } = row;
+  const { status, cause, attempt, failure, retryAt, wait } = row;
   const why = failure === undefined ? "" : `: ${failure.message}`;
   if (retryAt !== undefined) return `attempt ${attempt + 1} in ${seconds(Math.max(0, retryAt - options.now))}${why}`;
   if (isFailed(row)) return `attempt ${attempt}${why}`;
   if (status === "Canceled")
     return cause === "branch" ? "not needed: the decision went the other way" : `not reached (${cause})`;
-  if (status === "Pending" && waitingFor !== undefined) return `waits: ${waitingFor}`;
+  if (status === "Pending" && wait !== undefined) return `waits for ${wait.text}`;
   const remark = options.remarks.get(row.name) ?? "";
   return attempt > 1 ? `attempt ${attempt}` : remark;
 }

@@ -4,7 +4,7 @@ import type { Engine, InstanceView, TaskView, Workflow } from "../../src/index.t
 /** A task as people see it: those that belong to another one stand below it, further in. */
 export type Row = Pick<
   TaskView,
-  "name" | "status" | "cause" | "attempt" | "startedAt" | "endedAt" | "failure" | "retryAt" | "waitingFor"
+  "name" | "status" | "cause" | "attempt" | "startedAt" | "endedAt" | "failure" | "retryAt" | "wait"
 > & { readonly depth: number };
 
 /** Reads where a run stands, whenever something in it has become durable. */
@@ -100,7 +100,7 @@ const notYet = {
   endedAt: undefined,
   failure: undefined,
   retryAt: undefined,
-  waitingFor: undefined,
+  wait: undefined,
 } as const;
 
 export function isDone({ status }: Row): boolean {

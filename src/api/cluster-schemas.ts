@@ -1,10 +1,11 @@
 import { z } from "zod";
-import { epochMs, name, newId, newName } from "./common-schemas.ts";
+import { app, epochMs, name, newId, newName } from "./common-schemas.ts";
 
 export const member = z.object({
   address: z.string(),
   status: z.string(),
   roles: z.array(z.string()),
+  version: z.string().meta({ description: "The version of Heddle that it runs; empty until it has told it." }),
   isLeader: z.boolean(),
 });
 
@@ -23,6 +24,7 @@ export const worker = z.object({
     .string()
     .meta({ description: "`up`, `draining`, or `unreachable`: it has missed a beat or its link is closed." }),
   isLeader: z.boolean(),
+  member: z.string().meta({ description: "The member that it is connected to; the pool of a member has its address." }),
   runningTasks: z.number().int(),
   slots: z.number().int().meta({ description: "How many tasks it runs at once." }),
   lastHeardAt: epochMs.nullable().meta({ description: "Its last sign of life; null for the server's own pool." }),
@@ -52,13 +54,17 @@ export const job = z.object({
   parameters: z.unknown(),
   codePath: z.string().optional().meta({ description: "The module and export that hold it, where they are known." }),
   sourceHash: z.string().meta({ description: "Of its source text: another hash means that the code has changed." }),
+  description: z.string().optional(),
+  origin: z
+    .enum(["server", "worker"])
+    .meta({ description: "`worker`: no server has its function; workers have announced it." }),
   isHere: z.boolean(),
   missing: z.boolean(),
   createdAt: epochMs,
   updatedAt: epochMs,
 });
 
-export const jobRunQuery = z.object({ instanceId: newId.optional() });
+export const jobRunQuery = z.object({ instanceId: newId.optional(), app: app.optional() });
 
 export const domain = z.object({
   domain: z.string(),

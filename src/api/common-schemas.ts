@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { momentMax } from "../base/time-limits.ts";
 import { hasUnprintable, unprintableMessage } from "../base/unprintable.ts";
+import { isNamespace } from "../base/namespace.ts";
 
 export const nothing = z.object({});
 
@@ -39,3 +40,11 @@ export const failure = z.object({
   retryable: z.boolean(),
   stack: z.string().optional(),
 });
+
+/** The name of a namespace. */
+export const namespace = z.string().refine(isNamespace, {
+  message: "must be 1 to 63 lower-case letters, digits and hyphens, with no hyphen at either end",
+});
+
+/** The application that instances belong to, inside a namespace. */
+export const app = z.string().min(1).max(200);

@@ -1,5 +1,12 @@
 /** The response body of every operation under /api. */
-export type Envelope<Data> = { readonly code: 0; readonly data: Data } | Refusal;
+export type Envelope<Data> = Success<Data> | Refusal;
+
+export interface Success<Data> {
+  readonly code: 0;
+  readonly data: Data;
+  /** Addresses of members that did not answer in time, if there are any: what they run and hold is not in `data`. */
+  readonly unanswered?: readonly string[];
+}
 
 export interface Refusal {
   readonly code: string;

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { momentMax } from "../base/time-limits.ts";
-import { anyId, cursor, epochMs, failure, json, limit, name, newId } from "./common-schemas.ts";
+import { anyId, app, cursor, epochMs, failure, json, limit, name, newId } from "./common-schemas.ts";
+import { taskWait, wait, waitingFields } from "./wait-schemas.ts";
 
 export const instanceStatus = z.enum(["Ready", "Running", "Paused", "Success", "Failed", "Terminated"]);
 
@@ -15,8 +16,12 @@ export const instanceFilter = z.object({
   status: statuses,
   workflow: name.optional(),
   idPrefix: z.string().max(512).optional(),
+  app: app.optional(),
   createdFrom: z.coerce.number().int().min(0).max(momentMax).optional(),
   createdTo: z.coerce.number().int().min(0).max(momentMax).optional(),
+  waits: z.stringbool().default(false).meta({
+    description: "Also list what the unfinished instances of the page wait for, at most 50 of them.",
+  }),
   cursor,
   limit,
 });
@@ -31,6 +36,12 @@ export const instanceSummary = z.object({
   endedAt: epochMs.nullable(),
   reason: z.string().nullable(),
   quarantined: z.string().nullable(),
+  app: z.string().nullable(),
+  waiting: z
+    .array(wait)
+    .optional()
+    .meta({ description: "With `waits`: the first three things that an unfinished instance waits for." }),
+  waitingTotal: waitingFields.waitingTotal.optional(),
 });
 
 export const taskView = z.object({
@@ -49,7 +60,20 @@ export const taskView = z.object({
   retryAt: epochMs.optional(),
   childInstanceId: z.string().optional(),
   parentTask: z.string().optional(),
-  waitingFor: z.string().optional(),
+  wait: taskWait.extend({ since: epochMs.optional() }).optional(),
+});
+
+export const attempts = z.object({
+  items: z.array(
+    taskView.pick({ number: true, name: true, nodeId: true, kind: true, status: true, attempt: true }).extend({
+      generation: z.number().int().meta({ description: "Counts up when the ended instance is reopened." }),
+      worker: z.string().optional().meta({ description: "Address of the process that ran it." }),
+      startedAt: epochMs.optional(),
+      endedAt: epochMs.optional(),
+      retryCount: z.number().int().meta({ description: "Retries made before this attempt." }),
+      failure: failure.partial({ stack: true }).optional(),
+    }),
+  ),
 });
 
 export const taskDetails = taskView.extend({
@@ -78,6 +102,7 @@ export const instanceView = z.object({
   generation: z.number().int(),
   reason: z.string().optional(),
   trigger: z.enum(["api", "nested", "schedule"]).meta({ description: "What started it." }),
+  app: z.string().optional().meta({ description: "The application that it belongs to." }),
   createdAt: epochMs,
   updatedAt: epochMs.meta({ description: "Of its last change." }),
   startedAt: epochMs.optional(),
@@ -87,6 +112,7 @@ export const instanceView = z.object({
     .number()
     .int()
     .meta({ description: "Events in its history, those of earlier generations included." }),
+  ...waitingFields,
   tasks: z.array(taskView),
 });
 

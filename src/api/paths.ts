@@ -2,6 +2,7 @@
 export const paths = {
   listWorkflows: "GET /api/workflow",
   createWorkflow: "POST /api/workflow/create",
+  checkWorkflow: "POST /api/workflow/check",
   getWorkflow: "GET /api/workflow/{id}",
   updateWorkflow: "PUT /api/workflow/{id}",
   deleteWorkflow: "DELETE /api/workflow/{id}",
@@ -13,15 +14,18 @@ export const paths = {
 
   monitorInstance: "GET /api/dag/monitor/workflow/{instanceId}",
   monitorTopology: "GET /api/dag/monitor/workflow/{instanceId}/topology",
+  countQueuedNodes: "GET /api/dag/monitor/queue",
   listWaitingNodes: "GET /api/dag/monitor/queue/waiting",
   listRunningNodes: "GET /api/dag/monitor/queue/running",
   listStuckInstances: "GET /api/dag/monitor/stuck",
+  getStats: "GET /api/stats",
 
   listInstances: "GET /api/instance",
   getInstance: "GET /api/instance/{id}",
   deleteInstance: "DELETE /api/instance/{id}",
   getResult: "GET /api/instance/{id}/result",
   getHistory: "GET /api/instance/{id}/history",
+  listAttempts: "GET /api/instance/{id}/attempts",
   getBreakpoint: "GET /api/instance/{id}/breakpoint",
   getContext: "GET /api/instance/{id}/context",
   patchContext: "PATCH /api/instance/{id}/context",
@@ -67,6 +71,7 @@ export const paths = {
   triggerSchedule: "POST /api/schedule/{id}/trigger",
   backfillSchedule: "POST /api/schedule/{id}/backfill",
 
+  listNamespaces: "GET /api/namespace",
   listAudit: "GET /api/audit",
   listTokens: "GET /api/token",
   createToken: "POST /api/token",

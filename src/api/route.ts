@@ -22,6 +22,10 @@ export interface Route<
   readonly data: Data;
   /** 201 for operations that create something; default 200. */
   readonly status?: 200 | 201;
+  /** Every member is asked for its part of the answer; those that did not answer in time are named beside `data`. */
+  readonly isOfCluster?: boolean;
+  /** The operation concerns what all namespaces share: a token that is bound to one is refused. */
+  readonly isShared?: boolean;
   /** The operation creates something; repeating it with the same Idempotency-Key creates nothing new. */
   readonly isCreate?: boolean;
 }

@@ -37,6 +37,10 @@ export const routes = {
     status: 201,
     isCreate: true,
   },
+  checkWorkflow: {
+    ...look("Check a definition as a save would, and list everything that is wrong with it.", workflow.checkedWorkflow),
+    body: workflow.workflowToCheck,
+  },
   getWorkflow: { ...look("Get a workflow, with its nodes and edges.", workflow.workflowDetail), params: ofId },
   updateWorkflow: {
     ...act("Save a new version of a workflow."),
@@ -77,14 +81,34 @@ export const routes = {
     ...look("Get the graph of an instance: nodes and edges.", monitor.topology),
     params: monitor.ofInstance,
   },
-  listWaitingNodes: {
-    ...look("List the waiting nodes whose predecessors have ended, each with its reason.", monitor.queue),
-    query: monitor.queueQuery,
+  countQueuedNodes: {
+    ...look(
+      "Count the waiting and running nodes of the cluster by workflow, job, worker and reason.",
+      monitor.queueCounts,
+    ),
+    isOfCluster: true,
   },
-  listRunningNodes: { ...look("List the running nodes.", monitor.queue), query: monitor.queueQuery },
+  listWaitingNodes: {
+    ...look(
+      "List the waiting nodes of the cluster whose predecessors have ended, each with its reason.",
+      monitor.queue,
+    ),
+    query: monitor.queueQuery,
+    isOfCluster: true,
+  },
+  listRunningNodes: {
+    ...look("List the running nodes of the cluster.", monitor.queue),
+    query: monitor.queueQuery,
+    isOfCluster: true,
+  },
   listStuckInstances: {
-    ...look("List stuck instances: active work, but no progress.", monitor.stuckInstances),
+    ...look("List stuck instances of the cluster: active work, but no progress.", monitor.stuckInstances),
     query: monitor.stuckQuery,
+    isOfCluster: true,
+  },
+  getStats: {
+    ...look("Count the instances that were created and ended in a period, over time.", monitor.stats),
+    query: monitor.statsQuery,
   },
 
   listInstances: {
@@ -103,6 +127,10 @@ export const routes = {
     params: ofId,
     query: instance.historyQuery,
   },
+  listAttempts: {
+    ...look("List every attempt of the tasks of an instance.", instance.attempts),
+    params: ofId,
+  },
   getBreakpoint: {
     ...look("Get completed and running tasks, the DAG and the context of an instance.", instance.breakpoint),
     params: ofId,
@@ -114,7 +142,7 @@ export const routes = {
     params: ofId,
     query: instance.logQuery,
   },
-  pauseInstance: act("Pause an instance: no new task starts, running tasks finish."),
+  pauseInstance: { ...act("Pause an instance: no new task starts, running tasks finish."), body: instance.reason },
   resumeInstance: act("Resume a paused or quarantined instance."),
   terminateInstance: { ...act("Terminate an instance now; no compensation runs."), body: instance.reason },
   cancelInstance: {
@@ -157,12 +185,13 @@ export const routes = {
     body: instance.nodeParams,
   },
 
-  getCluster: look("Get the cluster members and their status.", cluster.clusterStatus),
-  listWorkers: look("List the workers of the member that answers.", z.object({ items: z.array(cluster.worker) })),
-  getClusterTopology: look("Get members and workers as a graph.", cluster.clusterTopology),
+  getCluster: { ...look("Get the cluster members and their status.", cluster.clusterStatus), isOfCluster: true },
+  listWorkers: { ...look("List the workers of the cluster.", z.array(cluster.worker)), isOfCluster: true },
+  getClusterTopology: { ...look("Get members and workers as a graph.", cluster.clusterTopology), isOfCluster: true },
   drain: {
     ...look("Drain a member or worker: running tasks finish, no new ones start.", done),
     role: "admin",
+    isShared: true,
     body: cluster.drainRequest,
   },
   countOwnTasks: look("Count the tasks that run on the member that answers.", cluster.taskCount),
@@ -181,15 +210,20 @@ export const routes = {
   resizePool: {
     ...look("Set the pool size of the member that answers, until it stops.", done),
     role: "operator",
+    isShared: true,
     body: cluster.poolSize,
   },
-  listDomains: look(
-    "List the domains, with their running and waiting tasks.",
-    z.object({ items: z.array(cluster.domain) }),
-  ),
+  listDomains: {
+    ...look(
+      "List the domains, with their running and waiting tasks in the cluster.",
+      z.object({ items: z.array(cluster.domain) }),
+    ),
+    isOfCluster: true,
+  },
   resizeDomain: {
     ...look("Declare a domain, or change its size: the concurrency limit of its tasks.", done),
     role: "operator",
+    isShared: true,
     params: cluster.ofNewName,
     body: cluster.domainSize,
   },
@@ -218,6 +252,10 @@ export const routes = {
     data: schedule.backfilled,
   },
 
+  listNamespaces: look(
+    "List the namespaces that are configured or have saved workflows; a token that is bound to one sees that one.",
+    security.namespaces,
+  ),
   listAudit: {
     ...look("List the audit log, newest first.", page(security.auditLine)),
     role: "admin",
@@ -226,10 +264,12 @@ export const routes = {
   listTokens: {
     ...look("List the API tokens, without their secrets.", z.object({ items: z.array(security.tokenView) })),
     role: "admin",
+    isShared: true,
   },
   createToken: {
     ...look("Create an API token; its secret is returned once.", security.madeToken),
     role: "admin",
+    isShared: true,
     body: security.newToken,
     status: 201,
     isCreate: true,
@@ -237,6 +277,7 @@ export const routes = {
   deleteToken: {
     ...look("Delete an API token.", done),
     role: "admin",
+    isShared: true,
     params: cluster.ofName,
     query: security.tokenDeletion,
   },

@@ -1,12 +1,15 @@
 import { z } from "zod";
 import { momentMax } from "../base/time-limits.ts";
-import { cursor, epochMs, json, limit, name, newName } from "./common-schemas.ts";
+import { anyId, cursor, epochMs, json, limit, name, namespace, newName } from "./common-schemas.ts";
 
 export const role = z.enum(["viewer", "operator", "worker", "admin"]);
 
 export const auditQuery = z.object({
   who: name.optional().meta({ description: "Lines of this token." }),
   operation: name.optional().meta({ description: "Lines of this operation." }),
+  target: anyId.optional().meta({
+    description: "Lines about this instance, with its nodes, events and children; or a workflow, a schedule, a token.",
+  }),
   since: z.coerce.number().int().min(0).max(momentMax).optional().meta({ description: "Epoch milliseconds." }),
   cursor,
   limit,
@@ -16,6 +19,7 @@ export const auditLine = z.object({
   at: epochMs,
   who: z.string(),
   what: z.string(),
+  namespace: z.string().optional().meta({ description: "Absent for a refused caller that chose none." }),
   role: role.nullable(),
   address: z.string().meta({ description: "Of the connection; behind a proxy, the proxy's." }),
   requestId: z.string(),
@@ -35,6 +39,7 @@ export const newToken = z.object({
     message: `must not be one of ${reservedNames.join(", ")}: the audit log uses these itself`,
   }),
   role,
+  namespace: namespace.optional().meta({ description: "Binds the token to this namespace." }),
   expiresAt: epochMs.optional(),
 });
 
@@ -45,11 +50,15 @@ export const tokenDeletion = z.object({
 export const madeToken = z.object({
   name: z.string(),
   role,
+  namespace: namespace.nullable(),
   token: z.string().meta({ description: "Told once: the server keeps a hash." }),
 });
 export const tokenView = z.object({
   name: z.string(),
   role,
+  namespace: namespace.nullable(),
   createdAt: epochMs.nullable(),
   expiresAt: epochMs.nullable(),
 });
+
+export const namespaces = z.object({ items: z.array(z.object({ name: z.string() })) });

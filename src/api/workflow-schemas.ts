@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { epochMs, json, name, newId } from "./common-schemas.ts";
+import { app, epochMs, json, name, newId } from "./common-schemas.ts";
 
 /** A definition with PowerJob's field names; unknown fields are kept. */
 export const dagSpec = z
@@ -53,6 +53,21 @@ export const changedWorkflow = z.object({
     .meta({ description: "Refused with VERSION_CHANGED if the saved version is another one." }),
 });
 
+export const workflowToCheck = z.object({ name, dagSpec });
+
+export const checkedWorkflow = z.object({
+  problems: z.array(
+    z.object({
+      code: z.string(),
+      message: z.string(),
+      task: z.string().optional().meta({ description: "The name of the task; missing for the workflow as a whole." }),
+      mayStillCome: z.boolean().meta({
+        description: "True for a job, domain or workflow that is not known yet: it can be saved, but not started.",
+      }),
+    }),
+  ),
+});
+
 export const workflowSchedule = z.object({
   cronExpr: cronExpr.optional(),
   timeZone: timeZone.optional(),
@@ -75,6 +90,10 @@ export const workflowSummary = z.object({
 
 export const workflowDetail = workflowSummary.extend({
   dagSpec: dagSpec.nullable(),
+  inputSchema: z
+    .record(z.string(), json)
+    .nullable()
+    .meta({ description: "The JSON Schema of its input; null for DAGs, and for code that declares none." }),
   timeZone: z.string().nullable(),
   overlap: z.string().nullable(),
   misfire: z.string().nullable(),
@@ -116,6 +135,7 @@ export const workflowDiff = z.object({
 
 export const startQuery = z.object({
   instanceId: newId.optional(),
+  app: app.optional(),
   maxConcurrentTasks: z.coerce
     .number()
     .int()

@@ -1,5 +1,6 @@
 import { EngineError } from "../base/error.ts";
 import { preview } from "../base/preview.ts";
+import { hasMark, markProblem } from "../base/namespace.ts";
 import { isJobWorkflowName, isOwnWorkflowName, jobWorkflowPrefix, ownWorkflowPrefix } from "../kernel/event.ts";
 import { type CodeWorkflow, isCodeWorkflow } from "./code-workflow.ts";
 
@@ -20,6 +21,7 @@ export class CodeRegistry {
       const message = `code workflow "${name}" needs another name: those that begin with "${ownWorkflowPrefix}" are the engine's own`;
       throw new EngineError("WORKFLOW_INVALID", message);
     }
+    if (hasMark(name)) throw new EngineError("WORKFLOW_INVALID", markProblem("the name of a workflow", name));
     if (isJobWorkflowName(name)) {
       const message = `code workflow "${name}" needs another name: those that begin with "${jobWorkflowPrefix}" belong to jobs that run by themselves`;
       throw new EngineError("WORKFLOW_INVALID", message);

@@ -3,37 +3,6 @@ import { createHash } from "node:crypto";
 /** The number of hex digits of SHA-256 that are kept: 128 bits, so that collisions do not occur. */
 const hashLength = 32;
 
-const word = /^\w+$/;
-
-const nothing: ReadonlySet<string> = new Set();
-
 export function textHash(text: string): string {
   return createHash("sha256").update(text).digest("hex").slice(0, hashLength);
-}
-
-/**
- * Canonical JSON: the keys of every object are sorted, and some top-level keys are left out. The value is plain data, as
- * `JSON.parse` returns it. Optimized, because a definition may have a hundred thousand nodes.
- */
-export function canonicalJson(value: unknown, leaveOut: ReadonlySet<string> = nothing): string {
-  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
-  if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item)).join(",")}]`;
-  const object = value as Readonly<Record<string, unknown>>;
-  let text = "{";
-  for (const key of Object.keys(object).sort()) {
-    const field = object[key];
-    if (field === undefined || leaveOut.has(key)) continue;
-    if (text.length > 1) text += ",";
-    text += `${quoted(key)}:${typeof field === "number" ? numberText(field) : canonicalJson(field)}`;
-  }
-  return `${text}}`;
-}
-
-/** Matches keys that need no escaping, as most do. */
-function quoted(key: string): string {
-  return word.test(key) ? `"${key}"` : JSON.stringify(key);
-}
-
-function numberText(value: number): string {
-  return Number.isFinite(value) ? String(value) : "null";
 }

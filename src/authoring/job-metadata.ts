@@ -1,4 +1,6 @@
-import { canonicalJson, textHash } from "./content-hash.ts";
+import { canonicalJson } from "../base/canonical-json.ts";
+import { textHash } from "./content-hash.ts";
+import { inputSchemaOf } from "./input-schema.ts";
 import type { Job } from "./job.ts";
 import { parameterList } from "./parameter-list.ts";
 
@@ -28,7 +30,7 @@ const signatureLength = 16;
 
 export function describeJob(job: Job): JobDescription {
   const source = Function.prototype.toString.call(job.fn);
-  const parameters = canonicalJson(inputSchema(job) ?? parameterList(source));
+  const parameters = canonicalJson(inputSchemaOf(job.input) ?? parameterList(source));
   const signature = textHash(parameters).slice(0, signatureLength);
   return {
     id: `${job.name}@${signature}`,
@@ -38,15 +40,4 @@ export function describeJob(job: Job): JobDescription {
     codePath: job.codePath ?? (job.source === undefined ? null : `${job.source.module}#${job.source.export}`),
     sourceHash: textHash(source),
   };
-}
-
-/** The JSON Schema of a job's input; `undefined` if the library has none, or none for this type, such as a Date. */
-function inputSchema(job: Job): Record<string, unknown> | undefined {
-  try {
-    const schema = job.input?.["~standard"].jsonSchema?.input({ target: "draft-2020-12" });
-    // A round trip through JSON removes values that JSON cannot represent.
-    return schema && (JSON.parse(JSON.stringify(schema)) as Record<string, unknown>);
-  } catch {
-    return undefined;
-  }
 }

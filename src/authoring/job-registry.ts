@@ -1,6 +1,8 @@
 import { EngineError } from "../base/error.ts";
 import type { NodeId } from "../kernel/node-spec.ts";
 import { didYouMean } from "../base/closest-name.ts";
+import type { KnownJob } from "./announced-job.ts";
+import { AnnouncedJobs } from "./announced-jobs.ts";
 import type { Job } from "./job.ts";
 import { describeJob, type JobDescription, type JobMetadata } from "./job-metadata.ts";
 import { paramsFromText, validateParamsNow } from "./job-params.ts";
@@ -17,15 +19,15 @@ export interface JobReference {
   readonly params?: string | null | undefined;
 }
 
-export interface RegisteredJob {
-  /** `name@signature`. */
-  readonly id: string;
+/** A job whose function is in this process. */
+export interface RegisteredJob extends KnownJob {
   readonly job: Job;
   readonly description: JobDescription;
 }
 
-/** The jobs of one engine, by name and signature. */
+/** The jobs of one engine, by name and signature, and those that workers have announced. */
 export class JobRegistry {
+  readonly announced = new AnnouncedJobs();
   readonly #byId = new Map<string, RegisteredJob>();
   readonly #byName = new Map<string, RegisteredJob[]>();
   /** Maps PowerJob's numbers, as text, to names. */
@@ -63,23 +65,33 @@ export class JobRegistry {
     return [...this.#byId.keys()];
   }
 
+  /** The names of all jobs that tasks can run. */
   get names(): string[] {
-    return [...this.#byName.keys()].toSorted();
+    return [...new Set([...this.#byName.keys(), ...this.announced.names])].toSorted();
   }
 
   /** An unambiguous reference to the job: its name, or its id if the name has several signatures. */
-  referenceTo({ id, job: { name } }: RegisteredJob): string {
-    return this.#byName.get(name)?.length === 1 ? name : id;
+  referenceTo({ id, job: { name } }: KnownJob): string {
+    const own = this.#byName.get(name);
+    const isPlain = own === undefined ? this.announced.isLatest(id) : own.length === 1 && own[0]?.id === id;
+    return isPlain ? name : id;
   }
 
-  /** Throws JOB_MISSING, or JOB_AMBIGUOUS if the name has several signatures and the params do not select one. */
-  resolve(reference: JobReference): RegisteredJob {
+  /**
+   * Finds the job of a task: one with a function in this process, or else one that a worker has announced. Throws
+   * JOB_MISSING, or JOB_AMBIGUOUS if the name has several signatures and the params do not select one.
+   */
+  resolve(reference: JobReference): KnownJob {
     const name = this.#nameIn(reference);
     const exact = this.#byId.get(name);
     if (exact !== undefined) return exact;
 
     const [only, ...others] = this.#byName.get(name) ?? [];
-    if (only === undefined) throw this.#missing(name);
+    if (only === undefined) {
+      const announced = this.announced.find(name, paramsFromText(reference.params));
+      if (announced !== undefined) return announced;
+      throw this.#missing(name);
+    }
     return others.length === 0 ? only : choose(name, [only, ...others], paramsFromText(reference.params));
   }
 
@@ -119,7 +131,7 @@ export class JobRegistry {
         `job ${preview(name)} was registered earlier, but its function is not here now`,
       );
     }
-    const hint = didYouMean(name, this.#byName.keys());
+    const hint = didYouMean(name, this.names);
     return new EngineError("JOB_MISSING", `job ${preview(name)} is not registered${hint} (${knownJobs(this.names)})`);
   }
 }

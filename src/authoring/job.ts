@@ -20,6 +20,8 @@ export interface Job<Params = unknown, Output = unknown, Input = Params> {
   readonly source?: JobSource;
   /** The number that refers to the job in PowerJob's files. */
   readonly jobId?: number;
+  /** One or two sentences for people who use the job. */
+  readonly description?: string;
   /** `file#export`: set by loaders of job modules, so that people find the code. */
   readonly codePath?: string;
 }
@@ -41,6 +43,8 @@ export interface JobOptions {
   readonly isolation?: Isolation;
   readonly source?: JobSource;
   readonly jobId?: number;
+  /** One or two sentences for people who use the job, shown in lists. */
+  readonly description?: string;
 }
 
 export interface JobOptionsWithInput<Input, Params> extends JobOptions {
@@ -121,7 +125,14 @@ export function defineJob<Params, Output>(
   return Object.freeze(job);
 }
 
-const optionNames = { isolation: true, source: true, jobId: true, input: true } as const;
+/** True for what `defineJob` gave. */
+export function isJob(value: unknown): boolean {
+  return (
+    typeof value === "object" && value !== null && "name" in value && "fn" in value && typeof value.fn === "function"
+  );
+}
+
+const optionNames = { isolation: true, source: true, jobId: true, input: true, description: true } as const;
 
 function checkJobName(name: unknown): void {
   if (typeof name !== "string" || name.trim() === "") {
@@ -133,7 +144,10 @@ function checkJobName(name: unknown): void {
 }
 
 function checkOptions(job: Job): void {
-  const { name, isolation, source, jobId, input } = job;
+  const { name, isolation, source, jobId, input, description } = job;
+  if (description !== undefined && (typeof description !== "string" || description.length > 10_000)) {
+    throw invalid(name, `description must be text of at most 10,000 characters, got ${preview(description)}`);
+  }
   if (isolation !== "inline" && isolation !== "thread") {
     throw invalid(name, `isolation must be "inline" or "thread", got ${preview(isolation)}`);
   }

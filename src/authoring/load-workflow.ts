@@ -2,8 +2,9 @@ import { createHash, randomUUID } from "node:crypto";
 import { EngineError } from "../base/error.ts";
 import { checkSpec } from "../kernel/dag/check.ts";
 import type { DagSpec, EdgeSpec } from "../kernel/dag/dag-spec.ts";
-import type { NodeId, NodeSpec, NodeType } from "../kernel/node-spec.ts";
+import type { NodeId, NodeSpec } from "../kernel/node-spec.ts";
 import { nodeTypes } from "../kernel/task-definition.ts";
+import { settleSpelling } from "../kernel/dag/spelling.ts";
 import { taskNames } from "../kernel/dag/task-names.ts";
 import { copyAsJson } from "../base/json-text.ts";
 import { preview } from "../base/preview.ts";
@@ -50,26 +51,6 @@ export function loadWorkflow(given: unknown, loading: Loading): WorkflowParts {
     edges: edges ?? [],
   };
 }
-
-/** Normalizes other spellings: words for a node's type (TIS), and params as an object instead of its JSON text. */
-function settleSpelling(spec: { nodes?: unknown }): void {
-  if (!Array.isArray(spec.nodes)) return;
-  for (const node of spec.nodes as (NodeSpec | null)[]) {
-    if (node === null) continue;
-    const { nodeType, nodeParams }: { nodeType?: unknown; nodeParams?: unknown } = node;
-    const type = nodeTypeWords.get(nodeType);
-    if (type !== undefined) node.nodeType = type;
-    if (typeof nodeParams === "object" && nodeParams !== null) node.nodeParams = JSON.stringify(nodeParams);
-  }
-}
-
-const nodeTypeWords: ReadonlyMap<unknown, NodeType> = new Map<unknown, NodeType>([
-  ["JOB", nodeTypes.job],
-  ["TASK", nodeTypes.job],
-  ["DECISION", nodeTypes.decision],
-  ["CONTROL", nodeTypes.decision],
-  ["NESTED_WORKFLOW", nodeTypes.nested],
-]);
 
 function loadTasks(nodes: readonly NodeSpec[], edges: readonly EdgeSpec[], loading: Required<Loading>): NumberedTask[] {
   const { name: workflowName = defaultName, level, make } = loading;

@@ -146,7 +146,11 @@ export class Task<Params = unknown> {
 }
 
 /** Serializes parameters for a node. Validates them if the job's schema is known and synchronous. */
-export function paramsText(given: { taskName: string; job: Job | undefined; params: unknown }): string | undefined {
+export function paramsText(given: {
+  taskName: string;
+  job: Pick<Job, "name" | "input"> | undefined;
+  params: unknown;
+}): string | undefined {
   const task = `task ${preview(given.taskName)}`;
   const text = toJsonText(given.params, `${task}: params`);
   if (given.job === undefined) return text;

@@ -1,5 +1,6 @@
 import type { DagSpec } from "../kernel/dag/dag-spec.ts";
-import { canonicalJson, textHash } from "./content-hash.ts";
+import { canonicalJson } from "../base/canonical-json.ts";
+import { textHash } from "./content-hash.ts";
 
 /** Fields that do not affect a run and are left out of the version: ids, and what a run wrote into the file. */
 const idsAndRunTime: ReadonlySet<string> = new Set([

@@ -123,7 +123,12 @@ export const errorCodes = {
     retryable: false,
     meaning: "The database file was deleted, moved or replaced while the engine had it open.",
   },
+  STORE_ROLLED_BACK: {
+    retryable: false,
+    meaning: "The store went back to an earlier state while the engine used it.",
+  },
   STORE_NEWER: { retryable: false, meaning: "The database was written by a newer version of Heddle." },
+  STORE_OLDER: { retryable: false, meaning: "The database has a layout that this version of Heddle no longer reads." },
 } as const satisfies Record<string, { retryable: boolean; meaning: string }>;
 
 export type ErrorCode = keyof typeof errorCodes;

@@ -1,7 +1,9 @@
-import { canonicalJson, textHash } from "../authoring/content-hash.ts";
+import { textHash } from "../authoring/content-hash.ts";
+import { canonicalJson } from "../base/canonical-json.ts";
 import type { DagSpec } from "../kernel/dag/dag-spec.ts";
 import type { ScheduleSpec } from "../schedules/schedule-spec.ts";
-import { type DocumentRow, workflowDocument } from "../stores/store.ts";
+import { workflowDocument } from "../stores/document-kinds.ts";
+import type { DocumentRow } from "../stores/store.ts";
 
 /** A saved workflow, as opposed to one that a module registers. */
 export interface CatalogueEntry {

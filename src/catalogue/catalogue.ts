@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { copyAsJson } from "../base/json-text.ts";
-import { canonicalJson } from "../authoring/content-hash.ts";
+import { canonicalJson } from "../base/canonical-json.ts";
 import { Workflow } from "../authoring/workflow.ts";
 import type { Clock, Timer } from "../base/clock.ts";
 import { EngineError, messageOf } from "../base/error.ts";

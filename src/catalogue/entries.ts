@@ -3,7 +3,8 @@ import type { Clock } from "../base/clock.ts";
 import { EngineError, hasCode } from "../base/error.ts";
 import { preview } from "../base/preview.ts";
 import type { DagSpec } from "../kernel/dag/dag-spec.ts";
-import { type Store, workflowDocument } from "../stores/store.ts";
+import { workflowDocument } from "../stores/document-kinds.ts";
+import type { Store } from "../stores/store.ts";
 import { type CatalogueEntry, documentOf, entryOf, type StoredEntry } from "./catalogue-entry.ts";
 
 export type CatalogueStore = Pick<

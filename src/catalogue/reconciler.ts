@@ -4,7 +4,7 @@ import type { Clock } from "../base/clock.ts";
 import { EngineError, hasCode, messageOf } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
 import { preview } from "../base/preview.ts";
-import type { Engine } from "../engine/engine.ts";
+import type { EngineNamespace } from "../engine/engine-namespace.ts";
 import type { ListedSchedule } from "../engine/schedules.ts";
 import type { CronTiming, ScheduleSpec } from "../schedules/schedule-spec.ts";
 import { workflowOf } from "../schedules/schedule-workflow.ts";
@@ -13,7 +13,7 @@ import type { Entries } from "./entries.ts";
 import { Serial } from "./serial.ts";
 
 export type CatalogueEngine = Pick<
-  Engine,
+  EngineNamespace,
   "checkWorkflow" | "registerWorkflow" | "forgetWorkflow" | "findWorkflow" | "schedules"
 >;
 

@@ -1,4 +1,4 @@
-import { canonicalJson } from "../authoring/content-hash.ts";
+import { canonicalJson } from "../base/canonical-json.ts";
 import type { DagSpec, EdgeSpec } from "../kernel/dag/dag-spec.ts";
 import type { NodeSpec } from "../kernel/node-spec.ts";
 

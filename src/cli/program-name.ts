@@ -1,10 +1,16 @@
 import { relative } from "node:path";
-import { addressHere } from "./address-file.ts";
+import { addressHere, isDatabaseHere } from "./address-file.ts";
 
-/** The server URL without `--url`: HEDDLE_URL, the address file of this folder, or the default port. */
-export function defaultUrl(): string {
+export const fallbackUrl = "http://127.0.0.1:7411";
+
+/**
+ * The server URL without `--url`: HEDDLE_URL, the address file of this folder, or the default port. None if this folder has a
+ * database on which no server runs: the default port would be the server of another project.
+ */
+export function urlHere(): string | undefined {
   const given = process.env["HEDDLE_URL"] ?? "";
-  return given === "" ? (addressHere() ?? "http://127.0.0.1:7411") : given;
+  if (given !== "") return given;
+  return addressHere() ?? (isDatabaseHere() ? undefined : fallbackUrl);
 }
 
 /** The words that start this program, so that printed commands can be typed. In a clone they use the Node of its dependencies. */
@@ -15,5 +21,5 @@ export function programName(): string {
 
 /** A command to type next, with `--url` unless the default reaches the same server. */
 export function commandText(words: string, url: string): string {
-  return `${programName()} ${words}${url === defaultUrl() ? "" : ` --url ${url}`}`;
+  return `${programName()} ${words}${url === urlHere() ? "" : ` --url ${url}`}`;
 }

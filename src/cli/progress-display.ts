@@ -1,5 +1,6 @@
 import { statusColour } from "./colour.ts";
 import type { Output } from "./output.ts";
+import { type Notice, noticeText } from "./notices.ts";
 import type { NodeRow } from "./progress.ts";
 import { cut, oneLine } from "./table.ts";
 import { durationText, timeText } from "./time-text.ts";
@@ -8,7 +9,7 @@ import { durationText, timeText } from "./time-text.ts";
 export interface ProgressDisplay {
   onChange(row: NodeRow): void;
   /** Called whenever the list of notices has changed; a notice says why the instance makes no progress. */
-  notice(notices: readonly string[]): void;
+  notice(notices: readonly Notice[]): void;
   /** Called on every redraw, because durations grow. */
   show(rows: readonly NodeRow[]): void;
   close(rows: readonly NodeRow[]): void;
@@ -29,8 +30,9 @@ class LineDisplay implements ProgressDisplay {
     process.stdout.write(`${timeText(Date.now())} ${oneLine(row.label)} ${statusText(row)}\n`);
   }
 
-  notice(notices: readonly string[]): void {
-    for (const text of notices) process.stdout.write(`${timeText(Date.now())} ${oneLine(text)}\n`);
+  notice(notices: readonly Notice[]): void {
+    const now = Date.now();
+    for (const notice of notices) process.stdout.write(`${timeText(now)} ${oneLine(noticeText(notice, now))}\n`);
   }
 
   show(): void {}
@@ -52,7 +54,7 @@ const marks: Readonly<Record<string, string>> = {
 /** Redraws the nodes in place on a terminal. */
 class TerminalDisplay implements ProgressDisplay {
   readonly #output: Output;
-  #notices: readonly string[] = [];
+  #notices: readonly Notice[] = [];
   #drawnLines = 0;
   #frame = 0;
 
@@ -62,7 +64,7 @@ class TerminalDisplay implements ProgressDisplay {
 
   onChange(): void {}
 
-  notice(notices: readonly string[]): void {
+  notice(notices: readonly Notice[]): void {
     this.#notices = notices;
   }
 
@@ -79,11 +81,18 @@ class TerminalDisplay implements ProgressDisplay {
   #draw(rows: readonly NodeRow[], total: number): void {
     const lines = rows.map((row) => this.#line(row));
     if (rows.length < total) lines.push(this.#output.colour("grey", `  … and ${total - rows.length} more`));
-    for (const text of this.#notices) lines.push(this.#output.colour("yellow", cut(`! ${oneLine(text)}`, lineWidth())));
+    for (const notice of this.#notices) lines.push(...this.#noticeLines(notice));
     // Moves the cursor to the first drawn line and redraws everything.
     const up = this.#drawnLines === 0 ? "" : `\u001B[${this.#drawnLines}A`;
     process.stdout.write(`${up}\r\u001B[J${lines.map((line) => `${line}\n`).join("")}`);
     this.#drawnLines = lines.length;
+  }
+
+  /** The advice has a line of its own, which is not cut: it is a command to copy. */
+  #noticeLines({ advice, ...notice }: Notice): string[] {
+    const text = cut(`! ${oneLine(noticeText({ ...notice, advice: undefined }, Date.now()))}`, lineWidth());
+    const lines = advice === undefined ? [text] : [text, `  ${oneLine(advice)}`];
+    return lines.map((line) => this.#output.colour("yellow", line));
   }
 
   #line(row: NodeRow): string {

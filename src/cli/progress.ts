@@ -16,9 +16,6 @@ export interface NodeRow {
 type View = DataOf<"getInstance">;
 type Task = View["tasks"][number];
 
-/** Limit of reasons shown; `heddle show` lists all. */
-const reasonsShownMax = 3;
-
 /** The nodes of one instance in their last known state. */
 export class Progress {
   readonly #rows = new Map<string, NodeRow>();
@@ -69,19 +66,4 @@ function rowOf(node: WatchedNode | Task, label: string): NodeRow {
 
 function isSame(a: NodeRow, b: NodeRow): boolean {
   return a.status === b.status && a.attempt === b.attempt && a.retryAt === b.retryAt && a.endedAt === b.endedAt;
-}
-
-/** Explains why an instance makes no progress: its code is stopped, or no task runs and the waiting ones cannot start. */
-export function noticesOf({ attention, tasks }: Pick<View, "attention" | "tasks">): string[] {
-  if (attention !== undefined) return [attention];
-  if (tasks.some(({ status }) => status === "Running")) return [];
-  const reasons = new Map<string, string[]>();
-  for (const { name, status, retryAt, waitingFor } of tasks) {
-    if (status !== "Pending" || retryAt !== undefined || waitingFor === undefined) continue;
-    reasons.set(waitingFor, [...(reasons.get(waitingFor) ?? []), name]);
-  }
-  return [...reasons].slice(0, reasonsShownMax).map(([reason, [first = "", ...others]]) => {
-    const more = others.length === 0 ? "" : ` and ${others.length} more`;
-    return `${first}${more} waits: ${reason}`;
-  });
 }

@@ -21,8 +21,10 @@ export async function startServer(
   { doors, parts, adminToken, logger, onTaskLog, watchdog }: StartParts,
 ): Promise<Server> {
   const { jobs, workflows } = parts ?? (await loadApp(config.app));
+  const { bus, nats } = config.cluster;
   return await Server.start(config, {
     store: await doors.storage(config.storage),
+    bus: bus?.includes(":") === true ? await doors.bus(bus, nats) : undefined,
     jobs,
     workflows,
     adminToken,

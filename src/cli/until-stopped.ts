@@ -2,12 +2,17 @@ import { exitCodes } from "./exit-code.ts";
 
 const signals = ["SIGINT", "SIGTERM"] as const;
 
-/** A process started by npm receives each Ctrl-C twice: from the terminal and from npm. */
-const echoMs = 1000;
+/** A second signal within this time may be the first one, passed on. People press a key again later than that. */
+const echoMs = 300;
 
 /** A server or worker with a graceful stop. */
 interface Stoppable {
   stop(): Promise<void>;
+}
+
+/** A process started by npm or by `dev --watch` receives each Ctrl-C twice: from the terminal and from the one that started it. */
+function isEchoPossible(): boolean {
+  return process.env["npm_lifecycle_event"] !== undefined || process.connected;
 }
 
 /**
@@ -26,7 +31,7 @@ export async function untilStopped(
       askedAt = now;
       onSignal();
       resolve();
-    } else if (now - askedAt > echoMs) {
+    } else if (now - askedAt > echoMs || !isEchoPossible()) {
       process.exit(exitCodes.interrupted);
     }
   };

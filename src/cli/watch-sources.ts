@@ -6,7 +6,8 @@ import { FolderTreeWatch } from "./folder-tree-watch.ts";
 /** Debounce: editors write a file in several steps, and formatters write several files. */
 const settleMs = 150;
 const ignoredFolders = new Set(["node_modules", ".git", ".heddle", "dist", "coverage"]);
-const sourceFile = /\.(?:[cm]?[jt]sx?|json|wasm|sql|env)$/;
+/** Modules alone: a job that writes its result to a .json file below the folder would restart the server for ever. */
+const sourceFile = /\.[cm]?[jt]sx?$/;
 
 interface WatchParts {
   /** The program and its arguments, without `--watch`. */

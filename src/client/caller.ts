@@ -7,6 +7,7 @@ import { pause } from "./pause.ts";
 export interface CallerOptions {
   readonly url: string;
   readonly token: string | undefined;
+  readonly namespace: string | undefined;
   readonly fetch: typeof fetch;
   /** Maximum number of retries of a call. */
   readonly retriesMax: number;
@@ -39,7 +40,7 @@ export class Caller {
   }
 
   #request(method: string, call: AnyCall, key: string | undefined): RequestInit {
-    const { token } = this.#options;
+    const { token, namespace } = this.#options;
     const hasBody = call.body !== undefined && method !== "GET";
     return {
       method,
@@ -47,6 +48,7 @@ export class Caller {
         accept: "application/json",
         ...(hasBody && { "content-type": "application/json" }),
         ...(token !== undefined && { authorization: `Bearer ${token}` }),
+        ...(namespace !== undefined && { "x-heddle-namespace": namespace }),
         ...(key !== undefined && { "idempotency-key": key }),
       },
       ...(hasBody && { body: JSON.stringify(call.body) }),

@@ -3,7 +3,9 @@ import type { DataOf } from "../api/routes.ts";
 import type { AnyCall, Call, CallArgument, CallOptions } from "./call.ts";
 import { Caller } from "./caller.ts";
 import { HeddleClientError } from "./client-error.ts";
+import { isNamespace } from "../base/namespace.ts";
 import { withoutEndSlashes } from "../base/url-text.ts";
+import { uuid } from "../base/uuid.ts";
 import { checkOptionNames, invalidOption } from "./option-names.ts";
 import { pause } from "./pause.ts";
 import { Watch, type WatchOptions, type WatchedChange, type WatchTarget } from "./watch.ts";
@@ -12,6 +14,8 @@ export interface HeddleClientOptions {
   /** Default `http://127.0.0.1:7411`. */
   readonly url?: string;
   readonly token?: string;
+  /** The namespace to act in. Default: the one that the token is bound to, or `default`. */
+  readonly namespace?: string;
   readonly fetch?: typeof fetch;
   /** Maximum number of retries of a call without an answer, or refused by a rate limit. Default 5. */
   readonly retriesMax?: number;
@@ -59,16 +63,26 @@ const callNames = { params: true, query: true, body: true, idempotencyKey: true,
 export class HeddleClient {
   readonly url: string;
   readonly #token: string | undefined;
+  readonly #namespace: string | undefined;
   readonly #caller: Caller;
 
   constructor(options: HeddleClientOptions = {}) {
-    checkOptionNames("HeddleClient", options, { url: true, token: true, fetch: true, retriesMax: true });
-    const { url = "http://127.0.0.1:7411", token, retriesMax = 5 } = options;
+    checkOptionNames("HeddleClient", options, {
+      url: true,
+      token: true,
+      namespace: true,
+      fetch: true,
+      retriesMax: true,
+    });
+    const { url = "http://127.0.0.1:7411", token, namespace, retriesMax = 5 } = options;
+    if (namespace !== undefined && !isNamespace(namespace))
+      throw invalidOption("a namespace is named with 1 to 63 lower-case letters, digits and hyphens");
     this.url = baseOf(url);
     if (token !== undefined && !/^[!-~]+$/.test(token))
       throw invalidOption("a token has no blanks, and nothing beyond ASCII");
     this.#token = token;
-    this.#caller = new Caller({ url: this.url, token, fetch: options.fetch ?? fetch, retriesMax });
+    this.#namespace = namespace;
+    this.#caller = new Caller({ url: this.url, token, namespace, fetch: options.fetch ?? fetch, retriesMax });
   }
 
   /** Calls an operation of the interface by its name. Throws `HeddleClientError`. */
@@ -95,20 +109,26 @@ export class HeddleClient {
   async start(
     workflow: string,
     input?: unknown,
-    options: CallOptions & { readonly instanceId?: string; readonly maxConcurrentTasks?: number } = {},
+    options: CallOptions & {
+      readonly instanceId?: string;
+      readonly maxConcurrentTasks?: number;
+      readonly app?: string;
+    } = {},
   ): Promise<string> {
     checkOptionNames("start", options, {
       instanceId: true,
       maxConcurrentTasks: true,
+      app: true,
       idempotencyKey: true,
       signal: true,
     });
-    const { instanceId, maxConcurrentTasks, ...call } = options;
+    const { instanceId, maxConcurrentTasks, app, ...call } = options;
     // Without a key, the client chooses the instance id, which makes retries idempotent.
     const isNamed = instanceId !== undefined || call.idempotencyKey === undefined;
     const query = {
-      ...(isNamed && { instanceId: instanceId ?? crypto.randomUUID() }),
+      ...(isNamed && { instanceId: instanceId ?? uuid(Date.now()) }),
       ...(maxConcurrentTasks !== undefined && { maxConcurrentTasks }),
+      ...(app !== undefined && { app }),
     };
     const started = await this.call("triggerWorkflow", { params: { id: workflow }, query, body: input, ...call });
     return started.instanceId;
@@ -141,7 +161,7 @@ export class HeddleClient {
     checkOptionNames("watch", options, { cursor: true, signal: true, onSkipped: true });
     if (target !== "all") checkTarget(target);
     const ask = (signal: AbortSignal): Promise<unknown> => this.call("countOwnTasks", { signal });
-    return new Watch({ url: this.url, token: this.#token, target, options, ask }).changes();
+    return new Watch({ url: this.url, token: this.#token, namespace: this.#namespace, target, options, ask }).changes();
   }
 
   /** Iterates over the task logs of an instance. */

@@ -1,3 +1,4 @@
+import type { DataOf } from "../api/routes.ts";
 import { HeddleClientError } from "./client-error.ts";
 import { pause } from "./pause.ts";
 
@@ -23,6 +24,8 @@ export interface WatchedNode {
   readonly retryAt?: number;
   readonly childInstanceId?: string;
   readonly error?: string;
+  /** Why it does not run, as far as its history tells. */
+  readonly wait?: DataOf<"getInstance">["tasks"][number]["wait"];
 }
 
 /** A change of an instance. docs/push.md explains the fields. */
@@ -41,6 +44,8 @@ export interface WatchedChange {
   readonly nodes?: readonly WatchedNode[];
   /** A snapshot of the instance instead of a change, after a gap. */
   readonly resync?: true;
+  /** Waits of the instance; only in a snapshot of one instance. */
+  readonly waiting?: DataOf<"getInstance">["waiting"];
   /** The position to resume from; set in the last change of a message. */
   readonly cursor?: string;
 }
@@ -55,6 +60,7 @@ type Frame =
 interface WatchParts {
   readonly url: string;
   readonly token: string | undefined;
+  readonly namespace: string | undefined;
   readonly target: WatchTarget;
   readonly options: WatchOptions;
   /** Sends an HTTP request, whose error says why access is refused; a WebSocket does not report it. */
@@ -173,11 +179,12 @@ export class Watch {
 
   /** Opens the socket. Browsers cannot set headers on a WebSocket, so the token is passed as a subprotocol, if its characters allow. */
   #open(): WebSocket {
-    const { url, token } = this.#parts;
-    const address = `${url.replace(/^http/, "ws")}/ws`;
-    if (token === undefined) return new WebSocket(address, "heddle");
-    if (protocolName.test(token)) return new WebSocket(address, ["heddle", `heddle.bearer.${token}`]);
-    return new WebSocket(`${address}?token=${encodeURIComponent(token)}`, "heddle");
+    const { url, token, namespace } = this.#parts;
+    const query = new URLSearchParams(namespace === undefined ? {} : { namespace });
+    const isProtocol = token !== undefined && protocolName.test(token);
+    if (token !== undefined && !isProtocol) query.set("token", token);
+    const address = `${url.replace(/^http/, "ws")}/ws${query.size === 0 ? "" : `?${query.toString()}`}`;
+    return new WebSocket(address, isProtocol ? ["heddle", `heddle.bearer.${token}`] : "heddle");
   }
 
   #subscription(): object {

@@ -1,5 +1,6 @@
 import type { Clock } from "../base/clock.ts";
 import { EngineError, hasCode, messageOf } from "../base/error.ts";
+import { localName } from "../base/namespace.ts";
 import type { DomainRow, Store } from "../stores/store.ts";
 import { DomainAllocator } from "./domain-allocator.ts";
 import type { SlotGrant, SlotReport } from "./slot-report.ts";
@@ -74,7 +75,8 @@ export class Allocators {
     // A member that died before the shard was claimed is missing from that view at the latest.
     if (members.livingSince(claimedAt) === undefined) throw notYet(domain);
     const row = (await store.loadDomains()).find(({ name }) => name === domain);
-    if (row === undefined) throw new EngineError("DOMAIN_UNKNOWN", `domain "${domain}" is not declared in the cluster`);
+    if (row === undefined)
+      throw new EngineError("DOMAIN_UNKNOWN", `domain "${localName(domain)}" is not declared in the cluster`);
     return new DomainAllocator({
       domain,
       size: row.size,
@@ -88,5 +90,5 @@ export class Allocators {
 }
 
 function notYet(domain: string): EngineError {
-  return new EngineError("CALL_UNANSWERED", `the slots of domain "${domain}" cannot be handed out yet`);
+  return new EngineError("CALL_UNANSWERED", `the slots of domain "${localName(domain)}" cannot be handed out yet`);
 }

@@ -97,8 +97,11 @@ export type Fate = (message: { to: string; text: string }) => readonly number[];
 
 /** A bus that does to messages what it is told to. */
 export class LossyBus implements Bus {
+  readonly kind = "lossy";
   readonly #clock: Clock;
   readonly #listeners = new Map<string, BusListener>();
+  readonly #onChanged = new Map<string, () => void>();
+  #isConnected = true;
   readonly sent: { at: number; to: string; text: string }[] = [];
   fateOf: Fate = () => [0];
 
@@ -106,11 +109,26 @@ export class LossyBus implements Bus {
     this.#clock = clock;
   }
 
-  connect(address: string, listener: BusListener): BusConnection {
+  /** Whether the bus is there, for all members. */
+  set isConnected(isConnected: boolean) {
+    this.#isConnected = isConnected;
+    for (const onChanged of this.#onChanged.values()) onChanged();
+  }
+
+  connect(address: string, listener: BusListener, onChanged: () => void = () => undefined): BusConnection {
     this.#listeners.set(address, listener);
+    this.#onChanged.set(address, onChanged);
+    const isConnected = (): boolean => this.#isConnected;
     return {
-      send: (to, text) => this.send(to, text),
-      close: () => {
+      get isConnected() {
+        return isConnected();
+      },
+      send: (to, text) => {
+        if (this.#isConnected) this.send(to, text);
+        return this.#isConnected;
+      },
+      close: async () => {
+        this.#onChanged.delete(address);
         if (this.#listeners.get(address) === listener) this.#listeners.delete(address);
       },
     };
@@ -140,6 +158,7 @@ export class TestMember {
   readonly router: CallRouter;
   readonly hints: { from: string; body: unknown }[] = [];
   readonly log = new LogBook();
+  readonly questions: unknown[] = [];
   readonly #cluster: TestCluster;
   #id: string;
   /** What it believes, where that is not the truth. */
@@ -158,6 +177,10 @@ export class TestMember {
       ownerOf: (shard) => (this.beliefs.has(shard) ? this.beliefs.get(shard) : cluster.owners.get(shard)),
       ownedShards: () => [...cluster.owners].filter(([, owner]) => owner === this.#id).map(([shard]) => shard),
       handle: (shard, call) => this.#handle(shard, call),
+      answer: async (question) => {
+        this.questions.push(question);
+        return `${this.#id} says ${String(question)}`;
+      },
       isAbandoned: async ({ from }) => cluster.gone.has(from),
       onHint: (hint) => {
         this.hints.push(hint);
@@ -224,7 +247,7 @@ export class TestCluster {
   }
 
   stop(): void {
-    for (const { router } of this.#members) router.stop(new EngineError("ENGINE_STATE", "the test is over"));
+    for (const { router } of this.#members) void router.stop(new EngineError("ENGINE_STATE", "the test is over"));
   }
 }
 

@@ -179,13 +179,60 @@ describe("a call to a shard of another member", () => {
   test("goes through the store at once if it is too long for the bus, and so does its answer", async (t) => {
     const { cluster, a } = pair(t);
     const long = "x".repeat(busTextLengthMax);
+    const began = cluster.clock.now();
     assert.equal(await cluster.clock.until(a.call(1, long)), long);
-    assert.deepEqual(cluster.lossyBus.sent, []);
+    const notices = cluster.lossyBus.sent.splice(0);
+    assert.deepEqual(
+      notices.map(({ to, text }) => ({ to, text })),
+      [
+        { to: "b", text: '{"kind":"mail","from":"a"}' },
+        { to: "a", text: '{"kind":"mail","from":"b"}' },
+      ],
+    );
     cluster.answer = () => long;
     assert.equal(await cluster.clock.until(a.call(1, "short")), long);
     const { sent, requests } = cluster.lossyBus;
-    assert.ok(requests.length > 0);
-    assert.equal(sent.length, requests.length, "the answers took the store");
+    assert.equal(requests.length, 1);
+    assert.deepEqual(
+      sent.map(({ text }) => text.slice(0, 20)),
+      ['{"kind":"request","i', '{"kind":"mail","from'],
+      "the answer took the store",
+    );
+    assert.ok(cluster.clock.now() - began < 10, "nobody waited for a poll");
+  });
+
+  test("goes through the store at once while the bus is away, and mailboxes are polled as without a bus", async (t) => {
+    const { cluster, a } = pair(t);
+    await cluster.clock.advance(10);
+    cluster.lossyBus.isConnected = false;
+    for (let calls = 0; calls < 3; calls++) {
+      const began = cluster.clock.now();
+      assert.equal(await cluster.clock.until(a.call(1, calls)), calls);
+      assert.ok(cluster.clock.now() - began <= 2 * 1.2 * cluster.timings.pollWithoutBusMs);
+    }
+    assert.deepEqual(cluster.lossyBus.sent, []);
+    const lost = formatEnvelope({ kind: "request", id: "1", key: "k", from: "a", shard: 1, body: "x" });
+    cluster.mailboxes.put("shard:1", lost);
+    cluster.lossyBus.isConnected = true;
+    await cluster.clock.settle();
+    assert.equal(cluster.handled.length, 4, "a bus that is back may have lost something: the mailbox was read at once");
+    const began = cluster.clock.now();
+    assert.equal(await cluster.clock.until(a.call(1, "again")), "again");
+    assert.ok(cluster.clock.now() - began < 10);
+  });
+
+  test("is answered within two short polls by an owner that the bus does not reach, though the caller has it", async (t) => {
+    const { cluster, a } = pair(t);
+    cluster.lossyBus.fateOf = () => [];
+    await cluster.clock.advance(100);
+    assert.equal(await cluster.clock.until(a.call(1, "x")), "x");
+    // Its second call goes through the store at once: the owner polls, as it hears nothing, after a long pause.
+    const began = cluster.clock.now();
+    cluster.mailboxes.put("member:a", '{"kind":"hint","from":"b","body":"seen"}');
+    void a.call(1, "y");
+    await cluster.clock.advance(1.2 * cluster.timings.pollWithoutBusMs);
+    assert.deepEqual(a.hints.at(-1)?.body, "seen");
+    assert.ok(cluster.clock.now() - began < cluster.timings.pollMs / 2);
   });
 
   test("is repeated in turns over the bus and through the store, with growing pauses", async (t) => {
@@ -258,7 +305,9 @@ describe("a call to a shard of another member", () => {
       throw new Error("not connected");
     };
     assert.equal(await cluster.clock.until(a.call(1, "x")), "x");
-    assert.ok(a.log.messages("debug").includes("the bus refused a message; it is repeated if it was a request"));
+    assert.ok(
+      a.log.messages("debug").includes("the bus refused a message; it goes through the store if somebody waits for it"),
+    );
   });
 });
 
@@ -436,7 +485,7 @@ describe("stopping", () => {
     const calls = [a.call(1, "x"), a.call(1, "y", { timeoutMs: Infinity }), here.call(2, "z")].map(watch);
     await cluster.clock.advance(1500);
     const reason = new EngineError("MEMBER_LOST", "silent for too long");
-    for (const { router } of [a, here]) router.stop(reason);
+    for (const { router } of [a, here]) void router.stop(reason);
     await cluster.clock.settle();
     assert.deepEqual(
       calls.map(({ value }) => value),
@@ -449,7 +498,7 @@ describe("stopping", () => {
     const { cluster, a, b } = pair(t);
     watch(a.call(1, "x"));
     await cluster.clock.settle();
-    for (const { router } of [a, b]) router.stop(new EngineError("MEMBER_LOST", "lost"));
+    for (const { router } of [a, b]) void router.stop(new EngineError("MEMBER_LOST", "lost"));
     await cluster.clock.advance(0);
     assert.equal(cluster.clock.timerCount, 0);
     a.start("a2");
@@ -460,7 +509,7 @@ describe("stopping", () => {
 
   test("closes the ears", async (t) => {
     const { cluster, a, b } = pair(t);
-    b.router.stop(new EngineError("ENGINE_STATE", "stopped"));
+    void b.router.stop(new EngineError("ENGINE_STATE", "stopped"));
     a.router.hint("b", 1);
     await cluster.clock.advance(1);
     assert.deepEqual(b.hints, []);
@@ -476,7 +525,7 @@ describe("stopping", () => {
     );
     cluster.mailboxes.delayMsOf = (method) => (method === "listMailboxRows" ? 2000 : 0);
     await cluster.clock.advance(1000);
-    a.router.stop(new EngineError("ENGINE_STATE", "stopped"));
+    void a.router.stop(new EngineError("ENGINE_STATE", "stopped"));
     await cluster.clock.advance(5000);
     assert.equal(cluster.mailboxes.reads.length, 1);
     assert.deepEqual(cluster.handled, []);
@@ -489,7 +538,7 @@ describe("stopping", () => {
     const call = watch(a.call(1, "x"));
     await cluster.clock.advance(700);
     assert.equal(cluster.handled.length, 1);
-    b.router.stop(new EngineError("ENGINE_STATE", "stopped"));
+    void b.router.stop(new EngineError("ENGINE_STATE", "stopped"));
     resolve("from b");
     await cluster.clock.advance(700);
     assert.deepEqual(cluster.mailboxes.names, ["shard:1"]);
@@ -506,7 +555,7 @@ describe("stopping", () => {
   test("before the first start there is nobody to call or to hint at", async (t) => {
     const cluster = fresh(t);
     const a = cluster.member("a");
-    a.router.stop(new EngineError("ENGINE_STATE", "stopped"));
+    void a.router.stop(new EngineError("ENGINE_STATE", "stopped"));
     a.router.hint("b", 1);
     assert.deepEqual(cluster.lossyBus.sent, []);
     await assert.rejects(a.call(1, "x"), { code: "ENGINE_STATE" });
@@ -527,8 +576,11 @@ describe("a call that comes again", () => {
     cluster.lossyBus.sent.length = 0;
     resolve("done");
     await cluster.clock.settle();
-    assert.equal(cluster.lossyBus.sent.length, 3);
-    assert.deepEqual(cluster.mailboxes.names, ["member:a"]);
+    const [first, second, third, notice, ...more] = cluster.lossyBus.sent.map(({ text }) => text);
+    for (const answer of [first, second, third]) assert.match(answer ?? "", /^{"kind":"answer"/);
+    assert.match(notice ?? "", /^{"kind":"mail"/, "the fourth answer is in the mailbox, and was read");
+    assert.deepEqual(more, []);
+    assert.deepEqual(cluster.mailboxes.names, []);
   });
 
   test("is answered from memory for two minutes", async (t) => {

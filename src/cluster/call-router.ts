@@ -16,13 +16,16 @@ import {
   rebuildError,
 } from "./envelope.ts";
 import { MailboxPoller, type MailboxStore } from "./mailbox-poller.ts";
-import { type News, OutgoingCall, type CallRoute } from "./outgoing-call.ts";
+import { type News, OutgoingCall, type CallRoute, type CallTarget } from "./outgoing-call.ts";
 import { RecentMap } from "./recent-map.ts";
 import type { ClusterTimings } from "./timings.ts";
 
 /** A request over the bus that is not answered for this long is repeated, with exponential backoff. */
 const pauseMsFirst = 1000;
 const pauseMsMax = 15_000;
+
+/** Tries of a call after which its answer by mail is no longer looked for more often. */
+const urgentTriesMax = 2;
 
 /** Time for which calls to a member that did not answer over the bus go through the store. */
 const silenceMs = 5000;
@@ -53,6 +56,8 @@ export interface CallRouterOptions {
    * answered: the handler carries out each key once.
    */
   readonly handle: (shard: number, call: DeliveredCall) => Promise<unknown>;
+  /** Answers a question to this member itself, which may come several times. */
+  readonly answer: (body: unknown) => Promise<unknown>;
   /** True if nobody waits for the answer any more, so that the request must not be carried out. Never rejects. */
   readonly isAbandoned: (request: { from: string; body: unknown }) => Promise<boolean>;
   readonly onHint: (hint: { from: string; body: unknown }) => void;
@@ -74,12 +79,15 @@ export interface DeliveredCall extends Delivery {
 export interface CallOptions {
   /** `Infinity` for no timeout. */
   readonly timeoutMs?: number;
+  /** Time for which the member may keep the request before it answers: so much later it is repeated. */
+  readonly holdMs?: number;
   /** The idempotency key of a call that was tried before; a new one by default. */
   readonly key?: string;
 }
 
 /**
- * Sends calls to the owner of a shard, over the bus or through mailboxes in the store, and returns the answers. Invariants:
+ * Sends calls to the owner of a shard, or to one member, over the bus or through mailboxes in the store, and returns the
+ * answers. Invariants:
  *
  * C1. A call is repeated under one key until it is answered or given up: at least once, or the outcome is unknown. The
  *     handler, which records keys, makes it exactly once.
@@ -99,6 +107,8 @@ export class CallRouter {
   readonly #heardAt: RecentMap<number>;
   readonly #silent: RecentMap<true>;
   #mailboxPoller: MailboxPoller | undefined;
+  /** Monotonic time until which mailboxes are polled as without a bus. */
+  #mailExpectedUntil = -Infinity;
   #connection: BusConnection | undefined;
   #member: string | undefined;
   #whyStopped = new EngineError("ENGINE_STATE", "this member has not joined the cluster yet");
@@ -120,22 +130,37 @@ export class CallRouter {
 
   /** Connects under the member's new id. Calls under way are repeated, so that answers are sent to that id. */
   start(member: string): void {
-    this.#connection?.close();
+    void this.#connection?.close();
     this.#member = member;
-    this.#connection = this.#options.bus?.connect(member, (text) => this.#onBusMessage(text));
+    this.#connection = this.#options.bus?.connect(
+      member,
+      (text) => this.#onBusMessage(text),
+      () => this.#onBusChanged(),
+    );
     this.#mailboxPoller ??= this.#startPolling();
     for (const call of this.#calls.values()) call.tell("rejoined");
   }
 
   /** Rejects calls under way, and those made before the next start, with the reason. */
-  stop(reason: EngineError): void {
+  async stop(reason: EngineError): Promise<void> {
+    const connection = this.#connection;
     this.#whyStopped = reason;
     this.#member = undefined;
-    this.#connection?.close();
     this.#connection = undefined;
     this.#mailboxPoller?.stop();
     this.#mailboxPoller = undefined;
     for (const call of this.#calls.values()) call.reject(reason);
+    await connection?.close();
+  }
+
+  /** False without a bus, and while it is away: then members find each other's messages by polling. */
+  get isBusConnected(): boolean {
+    return this.#connection?.isConnected === true;
+  }
+
+  /** Reads the mailboxes now, such as those of a shard that this member has just opened. */
+  pollMailboxes(): void {
+    this.#mailboxPoller?.pollNow();
   }
 
   /**
@@ -144,17 +169,27 @@ export class CallRouter {
    * the start, and the reason of `stop` after it.
    */
   call(shard: number, body: unknown, options: CallOptions = {}): Promise<unknown> {
+    return this.#begin({ shard }, body, options);
+  }
+
+  /** Asks another member; it may answer several times over. `CALL_UNANSWERED`, also if the member is gone; `ENGINE_STATE`. */
+  ask(member: string, body: unknown, options: Pick<CallOptions, "timeoutMs" | "holdMs">): Promise<unknown> {
+    return this.#begin({ member }, body, options);
+  }
+
+  #begin(target: CallTarget, body: unknown, options: CallOptions): Promise<unknown> {
     if (this.#member === undefined) return Promise.reject(this.#whyStopped);
-    const { key, timeoutMs = this.#options.timings.callMs } = options;
+    const { key, timeoutMs = this.#options.timings.callMs, holdMs = 0 } = options;
     const id = this.#options.random.uuid(this.#clock.now());
     const onSettled = (): void => void this.#calls.delete(id);
     const call = new OutgoingCall({
       clock: this.#clock,
       id,
       key: key ?? id,
-      shard,
+      target,
       body,
       timeoutMs,
+      holdMs,
       onSettled,
     });
     this.#calls.set(id, call);
@@ -178,17 +213,26 @@ export class CallRouter {
   async #deliver(call: OutgoingCall): Promise<void> {
     while (!call.isSettled && this.#member !== undefined) {
       const from = this.#member;
-      const owner = this.#options.ownerOf(call.shard);
+      const owner = this.#readerOf(call.target);
       const news = owner === from ? await this.#handleLocally(call) : await this.#ask(call, { from, owner });
       if (news === "moved") await call.pause(this.#jittered(call.nextMovedPauseMs()));
     }
   }
 
+  #readerOf(target: CallTarget): string | undefined {
+    return "shard" in target ? this.#options.ownerOf(target.shard) : target.member;
+  }
+
+  async #carryOut(target: CallTarget, call: DeliveredCall): Promise<unknown> {
+    const { handle, answer } = this.#options;
+    return "shard" in target ? await handle(target.shard, call) : await answer(call.body);
+  }
+
   async #handleLocally(call: OutgoingCall): Promise<News> {
-    const { shard, key, isFirst, body } = call;
+    const { target, key, isFirst, body } = call;
     call.isFirst = false;
     try {
-      call.resolve(await this.#options.handle(shard, { key, isFirst, body }));
+      call.resolve(await this.#carryOut(target, { key, isFirst, body }));
     } catch (error) {
       if (hasCode(error, "SHARD_MOVED")) return "moved";
       call.reject(error);
@@ -200,25 +244,28 @@ export class CallRouter {
   async #ask(call: OutgoingCall, parties: { from: string; owner: string | undefined }): Promise<News> {
     const { from, owner } = parties;
     if (owner === undefined && call.ageMs < pauseMsFirst) return "moved";
-    const { id, key, shard, body } = call;
-    const text = formatEnvelope({ kind: "request", id, key, from, shard, body });
+    const { id, key, target, body } = call;
+    const text = formatEnvelope({ kind: "request", id, key, from, ...target, body });
     const route = owner === undefined ? "mail" : this.#routeOf(call, { owner, text });
-    const pauseMs = this.#pauseMs(call.tries, route);
+    const pauseMs = this.#pauseMs(call.tries, route) + call.holdMs;
     const sentAt = this.#clock.monotonic();
     call.isFirst = false;
     call.noteTry(route);
-    if (owner !== undefined && route === "bus") this.#send(owner, text);
-    else await this.#post({ mailbox: mailboxOfShard(shard), body: text });
+    if (route === "mail" || owner === undefined || !this.#send(owner, text)) {
+      call.lastRoute = "mail";
+      this.#expectMail(call, pauseMs);
+      await this.#post({ mailbox: mailboxOfTarget(target), body: text, reader: owner });
+    }
     // An answer to an earlier id of this member would not find it.
     const news = from === this.#member ? await call.waitForNews(pauseMs) : "rejoined";
-    if (news === "time" && owner !== undefined && route === "bus") this.#onUnanswered(owner, sentAt);
+    if (news === "time" && owner !== undefined && call.lastRoute === "bus") this.#onUnanswered(owner, sentAt);
     if (news === "moved" || news === "rejoined") call.forgetTries();
     return news;
   }
 
   /** The bus first, unless it was silent recently; repetitions alternate between bus and mailbox. */
   #routeOf(call: OutgoingCall, request: { owner: string; text: string }): CallRoute {
-    if (this.#connection === undefined || request.text.length > busTextLengthMax) return "mail";
+    if (!this.isBusConnected || request.text.length > busTextLengthMax) return "mail";
     if (call.lastRoute === undefined) return this.#silent.get(request.owner) === true ? "mail" : "bus";
     return call.lastRoute === "bus" ? "mail" : "bus";
   }
@@ -234,30 +281,41 @@ export class CallRouter {
     if ((this.#heardAt.get(member) ?? -Infinity) < sentAt) this.#silent.set(member, true);
   }
 
-  /** The bus may lose messages, with or without an error. */
-  #send(to: string, text: string): void {
+  /** False if the bus does not take the message. One that it takes may still be lost. */
+  #send(to: string, text: string): boolean {
     try {
-      this.#connection?.send(to, text);
+      return this.#connection?.send(to, text) ?? false;
     } catch (error) {
       this.#options.logger.debug(
         { to, error: messageOf(error) },
-        "the bus refused a message; it is repeated if it was a request",
+        "the bus refused a message; it goes through the store if somebody waits for it",
       );
+      return false;
     }
   }
 
-  /** False if the store did not confirm the write. */
-  async #post(mail: { mailbox: string; body: string }): Promise<boolean> {
+  /** Posts a message, and tells the reader over the bus. False if the store did not confirm the write. */
+  async #post(mail: { mailbox: string; body: string; reader: string | undefined }): Promise<boolean> {
+    const { mailbox, body, reader } = mail;
     try {
-      await this.#options.store.post({ ...mail, at: this.#clock.now() });
-      return true;
+      await this.#options.store.post({ mailbox, body, at: this.#clock.now() });
     } catch (error) {
       this.#options.logger.debug(
-        { mailbox: mail.mailbox, error: messageOf(error) },
+        { mailbox, error: messageOf(error) },
         "a message could not be posted to a mailbox; it is repeated if it was a request",
       );
       return false;
     }
+    if (reader !== undefined && this.#member !== undefined && this.isBusConnected) {
+      this.#send(reader, formatEnvelope({ kind: "mail", from: this.#member }));
+    }
+    return true;
+  }
+
+  /** The bus went away, so mailboxes are read more often; or it is back, and may have lost what was sent meanwhile. */
+  #onBusChanged(): void {
+    if (this.isBusConnected) this.#mailboxPoller?.pollNow();
+    else this.#mailboxPoller?.shortenPause();
   }
 
   #onBusMessage(text: string): void {
@@ -285,7 +343,8 @@ export class CallRouter {
   async #receive(envelope: Envelope, cameBy: CallRoute): Promise<boolean> {
     if (envelope.kind === "request") return await this.#answerTo(envelope, cameBy);
     if (envelope.kind === "answer") this.#onAnswer(envelope);
-    else this.#onHint(envelope);
+    else if (envelope.kind === "hint") this.#onHint(envelope);
+    else this.pollMailboxes();
     return true;
   }
 
@@ -320,11 +379,8 @@ export class CallRouter {
       void this.#receive(parseEnvelope(text), cameBy);
       return true;
     }
-    if (cameBy === "bus" && this.#connection !== undefined && text.length <= busTextLengthMax) {
-      this.#send(from, text);
-      return true;
-    }
-    return from === this.#member || (await this.#post({ mailbox: mailboxOf(from), body: text }));
+    if (cameBy === "bus" && text.length <= busTextLengthMax && this.#send(from, text)) return true;
+    return from === this.#member || (await this.#post({ mailbox: mailboxOf(from), body: text, reader: from }));
   }
 
   /** A repetition joins the call that is being handled, and gets the same answer for a while after that. */
@@ -338,18 +394,19 @@ export class CallRouter {
     this.#handling.set(id, handling);
     const handled = await handling;
     this.#handling.delete(id);
-    if (!handled.isMoved) this.#answers.set(id, handled.text);
+    // Questions to a member are cheap to answer again, and their answers may be long.
+    if (!handled.isMoved && "shard" in request) this.#answers.set(id, handled.text);
     return handled;
   }
 
   /** Never rejects. */
   async #handle(request: CallRequest): Promise<Handled> {
-    const { id, shard, key, body } = request;
+    const { id, key, body } = request;
     const from = this.#member ?? "";
     const answer = (outcome: CallOutcome): string => formatEnvelope({ kind: "answer", id, from, outcome });
     try {
       return {
-        text: answer({ value: await this.#options.handle(shard, { key, isFirst: false, body }) }),
+        text: answer({ value: await this.#carryOut(request, { key, isFirst: false, body }) }),
         isMoved: false,
       };
     } catch (error) {
@@ -358,13 +415,12 @@ export class CallRouter {
   }
 
   #startPolling(): MailboxPoller {
-    const { store, logger, timings, bus } = this.#options;
-    const intervalMs = bus === undefined ? timings.pollWithoutBusMs : timings.pollMs;
+    const { store, logger } = this.#options;
     const poller = new MailboxPoller({
       store,
       clock: this.#clock,
       logger,
-      pauseMs: () => this.#jittered(intervalMs),
+      pauseMs: () => this.#jittered(this.#pollMs),
       names: () => this.#boxNames(),
       open: (row) => this.#openMail(row.body),
     });
@@ -372,13 +428,32 @@ export class CallRouter {
     return poller;
   }
 
+  /**
+   * The answer to a call that goes through the store comes through the store, from a member that the bus may not reach. The
+   * first answers are looked for as without a bus; a call that is repeated often waits for something that takes long.
+   */
+  #expectMail(call: OutgoingCall, pauseMs: number): void {
+    if (!this.isBusConnected || call.tries > urgentTriesMax) return;
+    this.#mailExpectedUntil = this.#clock.monotonic() + pauseMs;
+    this.#mailboxPoller?.shortenPause();
+  }
+
+  get #pollMs(): number {
+    const { pollMs, pollWithoutBusMs } = this.#options.timings;
+    const isUrgent = !this.isBusConnected || this.#clock.monotonic() < this.#mailExpectedUntil;
+    return isUrgent ? Math.min(pollMs, pollWithoutBusMs) : pollMs;
+  }
+
   /** True when the row may be deleted. */
   async #openMail(text: string): Promise<boolean> {
     const envelope = this.#read(text, "mail");
     if (envelope === undefined) return true;
     if (envelope.kind === "request" && (await this.#options.isAbandoned(envelope))) {
-      const { from, shard } = envelope;
-      this.#options.logger.warn({ from, shard }, "a request was dropped because the member that sent it is gone");
+      const { from } = envelope;
+      this.#options.logger.warn(
+        { from, ...("shard" in envelope && { shard: envelope.shard }) },
+        "a request was dropped because the member that sent it is gone",
+      );
       return true;
     }
     return await this.#receive(envelope, "mail");
@@ -399,6 +474,10 @@ export class CallRouter {
 interface Handled {
   readonly text: string;
   readonly isMoved: boolean;
+}
+
+function mailboxOfTarget(target: CallTarget): string {
+  return "shard" in target ? mailboxOfShard(target.shard) : mailboxOf(target.member);
 }
 
 function mailboxOfShard(shard: number): string {

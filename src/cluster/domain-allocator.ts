@@ -1,6 +1,7 @@
 import { assert } from "../base/assert.ts";
 import type { Clock } from "../base/clock.ts";
 import { EngineError } from "../base/error.ts";
+import { localName } from "../base/namespace.ts";
 import type { SlotGrant, SlotReport } from "./slot-report.ts";
 
 /** Time after which a demand for slots that was not repeated no longer reserves slots. */
@@ -105,9 +106,12 @@ export class DomainAllocator {
   report(report: SlotReport): SlotGrant {
     const { domain, epoch } = this.#options;
     const living = this.follow();
-    if (report.epoch > epoch) throw moved(`the slots of domain "${domain}" are handed out under a later epoch`);
+    if (report.epoch > epoch)
+      throw moved(`the slots of domain "${localName(domain)}" are handed out under a later epoch`);
     if (living?.has(report.member) !== true) {
-      throw moved(`member "${report.member}" asks for slots of domain "${domain}" and is not among the living here`);
+      throw moved(
+        `member "${report.member}" asks for slots of domain "${localName(domain)}" and is not among the living here`,
+      );
     }
     const { sequence } = report;
     // The member does not know of this allocator yet, and may still apply the grant of an earlier one (I3).

@@ -1,11 +1,12 @@
 import { EngineError, type ErrorCode, errorCodes, messageOf } from "../base/error.ts";
 import { preview } from "../base/preview.ts";
+import type { CallTarget } from "./outgoing-call.ts";
 
 /** A message between members, over the bus or through a mailbox in the store. */
-export type Envelope = CallRequest | CallAnswer | HintMessage;
+export type Envelope = CallRequest | CallAnswer | HintMessage | MailNotice;
 
-/** Carries a call to the owner of a shard. */
-export interface CallRequest {
+/** Carries a call to the owner of a shard, or to one member. */
+export type CallRequest = CallTarget & {
   readonly kind: "request";
   /** Unique to one call and the same for all its repetitions; the answer names it. */
   readonly id: string;
@@ -13,9 +14,8 @@ export interface CallRequest {
   readonly key: string;
   /** The member that waits for the answer. */
   readonly from: string;
-  readonly shard: number;
   readonly body: unknown;
-}
+};
 
 export interface CallAnswer {
   readonly kind: "answer";
@@ -40,6 +40,12 @@ export interface HintMessage {
   readonly kind: "hint";
   readonly from: string;
   readonly body: unknown;
+}
+
+/** Says that a message waits in a mailbox of the receiver: one that is too long for the bus, or was not answered over it. */
+export interface MailNotice {
+  readonly kind: "mail";
+  readonly from: string;
 }
 
 /** `VALUE_NOT_SERIALIZABLE` if the body cannot be written as JSON. */
@@ -70,15 +76,22 @@ function parseJson(text: string): unknown {
 
 function envelopeOf(value: unknown): Envelope | undefined {
   if (!isRecord(value)) return undefined;
-  const { kind, id, key, from, shard, body } = value;
+  const { kind, id, key, from, body } = value;
   if (typeof from !== "string") return undefined;
   if (kind === "hint") return { kind, from, body };
+  if (kind === "mail") return { kind, from };
   if (typeof id !== "string") return undefined;
   if (kind === "request") {
-    return typeof key === "string" && isShard(shard) ? { kind, id, key, from, shard, body } : undefined;
+    const target = targetOf(value);
+    return typeof key === "string" && target !== undefined ? { kind, id, key, from, body, ...target } : undefined;
   }
   const outcome = kind === "answer" ? outcomeOf(value["outcome"]) : undefined;
   return outcome && { kind: "answer", id, from, outcome };
+}
+
+function targetOf({ shard, member }: Record<string, unknown>): CallTarget | undefined {
+  if (isShard(shard)) return { shard };
+  return typeof member === "string" ? { member } : undefined;
 }
 
 /** An answer without a value carries undefined, which JSON cannot express. */

@@ -18,8 +18,11 @@ class Views {
   /** The members and their heartbeats, asked for at that time; it arrives 100 ms later. */
   see(askedAt: number, beats: Readonly<Record<string, number>>, owners: readonly string[] = []): Findings {
     const members = [row("me", askedAt), ...Object.entries(beats).map(([id, heartbeat]) => row(id, heartbeat))];
-    const shards = owners.map((owner, shard) => ({ shard, owner, epoch: 1, released: false }));
-    return this.detector.observe({ members, shards }, "me", { asked: at(askedAt), arrived: at(askedAt + 100) });
+    const shards = owners.map((owner, shard) => ({ shard, owner, epoch: 1, lastBatch: 0, released: false }));
+    return this.detector.observe({ incarnation: 0, members, shards }, "me", {
+      asked: at(askedAt),
+      arrived: at(askedAt + 100),
+    });
   }
 
   /** The same view every heartbeat, up to and with that time. */

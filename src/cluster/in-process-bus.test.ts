@@ -48,11 +48,11 @@ describe("the in-process bus", () => {
     const sender = bus.connect("b", listener);
     sender.send("a", "1");
     await clock.settle();
-    first.close();
-    first.close();
+    void first.close();
+    void first.close();
     sender.send("a", "2");
     await clock.settle();
-    second.close();
+    void second.close();
     sender.send("a", "3");
     await clock.settle();
     assert.deepEqual(heard, ["1", "1", "2"]);
@@ -64,7 +64,7 @@ describe("the in-process bus", () => {
     const heard: string[] = [];
     const first = bus.connect("a", () => {
       heard.push("first");
-      second.close();
+      void second.close();
       bus.connect("a", () => heard.push("third"));
     });
     const second = bus.connect("a", () => heard.push("second"));
@@ -80,7 +80,7 @@ describe("the in-process bus", () => {
     bus.connect("a", (text) => heard.push(text));
     const b = bus.connect("b", () => undefined);
     b.send("a", "1");
-    b.close();
+    void b.close();
     b.send("a", "2");
     await clock.settle();
     assert.deepEqual(heard, ["1"]);

@@ -8,6 +8,7 @@ import type { Bus, BusConnection, BusListener } from "./bus.ts";
  * delivered while it is being sent, so that a sender is never called back in the middle of what it does.
  */
 export class InProcessBus implements Bus {
+  readonly kind = "in-process";
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #listeners = new Map<string, Set<BusListener>>();
@@ -24,10 +25,14 @@ export class InProcessBus implements Bus {
     let isOpen = true;
     this.#add(address, own);
     return {
+      get isConnected() {
+        return isOpen;
+      },
       send: (to, text) => {
         if (isOpen) this.#send(to, text);
+        return isOpen;
       },
-      close: () => {
+      close: async () => {
         isOpen = false;
         this.#remove(address, own);
       },

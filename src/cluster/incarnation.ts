@@ -16,10 +16,12 @@ export class Incarnation {
   /** Timer of the next heartbeat, or of the next attempt to join. */
   heartbeatTimer: Timer | undefined;
   leaseTimer: Timer | undefined;
+  readonly #onEnd: () => void;
 
-  constructor(id: string, lease: Lease) {
+  constructor(id: string, lease: Lease, onEnd: () => void) {
     this.id = id;
     this.lease = lease;
+    this.#onEnd = onEnd;
   }
 
   /** Cancels its timers; answers that are still on their way are ignored from now on. */
@@ -28,5 +30,6 @@ export class Incarnation {
     this.lease.end();
     this.heartbeatTimer?.cancel();
     this.leaseTimer?.cancel();
+    this.#onEnd();
   }
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Clock } from "../base/clock.ts";
+import type { Moment } from "../base/moment.ts";
 import { Lease } from "./lease.ts";
 
 /** Two clocks that are moved by hand, each by itself. */
@@ -36,6 +37,32 @@ function begin(): { clock: TwoClocks; lease: Lease } {
 }
 
 describe("a lease", () => {
+  test("counts from the last renewal that was sent, by the loop or by the thread", () => {
+    const clock = new TwoClocks();
+    let byThread: Moment | undefined;
+    const lease = new Lease(clock, { leaseMs: 1000, renewalByThread: () => byThread });
+    byThread = lease.moment();
+    assert.equal(lease.isValid, false);
+    lease.renew(lease.moment());
+    clock.pass(900);
+    byThread = lease.moment();
+    clock.pass(900);
+    assert.equal(lease.remainingMs, 100);
+    clock.pass(100);
+    assert.equal(lease.isValid, false);
+    lease.renew(lease.moment());
+    assert.equal(lease.remainingMs, 1000);
+  });
+
+  test("that the loop has given up is not valid again by a renewal of the thread", () => {
+    const clock = new TwoClocks();
+    const lease: Lease = new Lease(clock, { leaseMs: 1000, renewalByThread: () => lease.moment() });
+    lease.renew(lease.moment());
+    clock.pass(1000);
+    lease.lapse();
+    assert.equal(lease.isValid, false);
+  });
+
   test("is not valid before its first renewal", () => {
     const { lease } = begin();
     assert.equal(lease.isValid, false);

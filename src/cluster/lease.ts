@@ -8,13 +8,19 @@ import { elapsedMs, type Moment, momentOf } from "../base/moment.ts";
 export class Lease {
   readonly #clock: Clock;
   readonly #leaseMs: number;
+  readonly #renewalByThread: (() => Moment | undefined) | undefined;
   #sent: Moment | undefined;
   #hasLapsed = false;
   #hasEnded = false;
 
-  constructor(clock: Clock, options: { readonly leaseMs: number }) {
+  /** `renewalByThread`: when the last renewal was sent that a thread made while the event loop was blocked. */
+  constructor(
+    clock: Clock,
+    options: { readonly leaseMs: number; readonly renewalByThread?: (() => Moment | undefined) | undefined },
+  ) {
     this.#clock = clock;
     this.#leaseMs = options.leaseMs;
+    this.#renewalByThread = options.renewalByThread;
   }
 
   /** Returns the current moment, to be taken before a renewal is sent. */
@@ -49,6 +55,11 @@ export class Lease {
   /** 0 if it is not valid. */
   get remainingMs(): number {
     if (this.#sent === undefined || this.#hasLapsed || this.#hasEnded) return 0;
-    return Math.max(0, this.#leaseMs - elapsedMs(this.#clock, this.#sent));
+    return Math.max(0, this.#leaseMs - elapsedMs(this.#clock, this.#lastSent(this.#sent)));
+  }
+
+  #lastSent(own: Moment): Moment {
+    const other = this.#renewalByThread?.();
+    return other !== undefined && other.monotonic > own.monotonic ? other : own;
   }
 }

@@ -37,7 +37,10 @@ export class MailboxPoller {
   #isDeletionQueued = false;
   #isDeleting = false;
   #isStopped = false;
+  /** True if another round was asked for while one was under way. */
+  #isAskedAgain = false;
   #timer: Timer | undefined;
+  #timerAt = Infinity;
   /**
    * Monotonic time of the last deletion of old rows. They are deleted before the first read, so that rows of a cluster
    * that was stopped long ago are not opened.
@@ -63,7 +66,27 @@ export class MailboxPoller {
   }
 
   start(): void {
-    this.#timer = this.#clock.after(this.#pauseMs(), () => {
+    this.#setTimer(this.#pauseMs());
+  }
+
+  /** Reads the mailboxes now, because somebody said that there is something in them. */
+  pollNow(): void {
+    if (this.#isStopped) return;
+    if (this.#isRound) this.#isAskedAgain = true;
+    else void this.#round();
+  }
+
+  /** Brings the next round forward, if it would be later than after a pause that begins now. */
+  shortenPause(): void {
+    if (this.#isStopped || this.#isRound) return;
+    const pauseMs = this.#pauseMs();
+    if (this.#clock.monotonic() + pauseMs < this.#timerAt) this.#setTimer(pauseMs);
+  }
+
+  #setTimer(pauseMs: number): void {
+    this.#timer?.cancel();
+    this.#timerAt = this.#clock.monotonic() + pauseMs;
+    this.#timer = this.#clock.after(pauseMs, () => {
       for (const id of this.#left.splice(0)) this.#inHand.delete(id);
       void this.#round();
     });
@@ -87,7 +110,9 @@ export class MailboxPoller {
     this.#isRound = false;
     if (this.#isStopped) return;
     this.start();
-    this.#catchUp();
+    if (!this.#isAskedAgain) return this.#catchUp();
+    this.#isAskedAgain = false;
+    void this.#round();
   }
 
   /** Rows in hand are returned again, so the page is larger by their number. */

@@ -9,6 +9,8 @@ export interface MemberView {
   readonly roles: readonly MemberRole[];
   /** True while the member takes no new tasks. */
   readonly isDraining: boolean;
+  /** The version of Heddle that it runs; empty until its first heartbeat with one. */
+  readonly version: string;
   /** Number of shards it owns, as far as this member knows. */
   readonly shards: number;
   /** True for the member that answers the query. */

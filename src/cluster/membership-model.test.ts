@@ -162,7 +162,7 @@ class Truth {
   heartbeat(id: string): ClusterView {
     const row = this.members.get(id);
     if (row !== undefined) this.members.set(id, { ...row, heartbeat: row.heartbeat + 1 });
-    return { members: [...this.members.values()], shards: [...this.shards.values()] };
+    return { incarnation: 0, members: [...this.members.values()], shards: [...this.shards.values()] };
   }
 
   remove(id: string, ifHeartbeat: number | undefined): boolean {
@@ -175,10 +175,10 @@ class Truth {
 
   /** The new epoch. */
   claim(shard: number, owner: string): number | undefined {
-    const row = this.shards.get(shard) ?? { shard, epoch: 0, owner: "", released: true };
+    const row = this.shards.get(shard) ?? { shard, epoch: 0, owner: "", lastBatch: 0, released: true };
     if (row.owner !== owner && !row.released && this.members.has(row.owner)) return undefined;
     const epoch = row.epoch + 1;
-    this.shards.set(shard, { shard, epoch, owner, released: false });
+    this.shards.set(shard, { ...row, epoch, owner, released: false });
     return epoch;
   }
 

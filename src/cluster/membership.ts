@@ -7,6 +7,7 @@ import type { Moment } from "../base/moment.ts";
 import { type DetectorTimings, FailureDetector } from "./failure-detector.ts";
 import { Incarnation } from "./incarnation.ts";
 import { Lease } from "./lease.ts";
+import type { LeaseThread } from "./shared-lease.ts";
 import { type AboutMember, logMemberEvent, type MemberEvent } from "./member-event.ts";
 import { stampOf, withoutStamp, withStamp } from "./stamped-address.ts";
 import { memberLeaseMs } from "./timings.ts";
@@ -27,6 +28,8 @@ export interface MembershipOptions {
   /** Returns an id that no member ever had. */
   readonly newId: () => string;
   readonly timings: DetectorTimings;
+  /** Renews the lease while the event loop is blocked, if there is such a thread. */
+  readonly leaseThread?: LeaseThread | undefined;
   /** Called with every view that contains this member, in order: each was asked for after the one before had arrived. */
   readonly onView: (view: ClusterView) => void;
   readonly onEvent: (event: MemberEvent) => void;
@@ -56,7 +59,7 @@ export class Membership {
   readonly #options: MembershipOptions;
   readonly #detector: FailureDetector;
   #current: Incarnation;
-  #view: ClusterView = { members: [], shards: [] };
+  #view: ClusterView = { incarnation: 0, members: [], shards: [] };
   #viewAskedAt = -Infinity;
   #living: ReadonlySet<string> = new Set();
   #isStarted = false;
@@ -129,6 +132,12 @@ export class Membership {
     return this.#stopping;
   }
 
+  /** Sends nothing more to the store, not even that this member leaves: the store went back to an earlier state. */
+  abandon(): void {
+    this.#current.end();
+    this.#stopping ??= Promise.resolve();
+  }
+
   async #leave(): Promise<void> {
     this.#current.end();
     if (!this.#isStarted) return;
@@ -155,8 +164,12 @@ export class Membership {
   }
 
   #newIncarnation(): Incarnation {
-    const { clock, newId, timings } = this.#options;
-    return new Incarnation(newId(), new Lease(clock, { leaseMs: memberLeaseMs(timings) }));
+    const { clock, newId, timings, leaseThread } = this.#options;
+    const id = newId();
+    const renewalByThread = leaseThread && ((): Moment | undefined => leaseThread.renewalOf(id));
+    return new Incarnation(id, new Lease(clock, { leaseMs: memberLeaseMs(timings), renewalByThread }), () =>
+      leaseThread?.release(),
+    );
   }
 
   #join(): Promise<Renewal | undefined> {
@@ -223,10 +236,11 @@ export class Membership {
 
   async #renew(incarnation: Incarnation): Promise<Renewal> {
     const sent = incarnation.lease.moment();
-    const { members, shards } = await this.#options.store.heartbeat(incarnation.id, this.#options.about());
+    const view = await this.#options.store.heartbeat(incarnation.id, this.#options.about());
+    const { members } = view;
     const dead = members.filter((row) => row.id !== incarnation.id && this.#hasDied(row));
     const plain = members.map((row) => ({ ...row, address: withoutStamp(row.address) }));
-    return { sent, view: { members: plain, shards }, dead };
+    return { sent, view: { ...view, members: plain }, dead };
   }
 
   #hasDied({ address }: MemberRow): boolean {
@@ -274,7 +288,7 @@ export class Membership {
       void this.#onRemoved(incarnation);
       return;
     }
-    this.#renewLease(incarnation, sent);
+    this.#renewLease(incarnation, { view, sent });
     this.#announce(incarnation);
     this.#detectFailures(incarnation, { view, sent, dead });
     for (const row of dead) void this.#removeDead(incarnation, row);
@@ -283,9 +297,12 @@ export class Membership {
     this.#beatAfter(incarnation, sent.monotonic + timings.beatMs - clock.monotonic());
   }
 
-  #renewLease(incarnation: Incarnation, sent: Moment): void {
-    incarnation.lease.renew(sent);
-    if (!incarnation.lease.isValid) return;
+  #renewLease(incarnation: Incarnation, { view, sent }: Pick<Renewal, "view" | "sent">): void {
+    const { id, lease } = incarnation;
+    lease.renew(sent);
+    if (!lease.isValid) return;
+    const heartbeat = view.members.find((row) => row.id === id)?.heartbeat ?? 0;
+    this.#options.leaseThread?.hold({ member: id, sent, heartbeat });
     this.#awaitLapse(incarnation);
     if (!incarnation.isLapsed) return;
     incarnation.isLapsed = false;
@@ -318,6 +335,7 @@ export class Membership {
     if (incarnation.isOver || incarnation.isLapsed || incarnation.lease.isValid) return;
     incarnation.isLapsed = true;
     incarnation.lease.lapse();
+    this.#options.leaseThread?.release();
     this.#tell({ type: "lapsed", member: incarnation.id, address: this.#options.address });
     this.#options.onLapsed();
   }

@@ -7,6 +7,9 @@ const movedPauseMsMax = 1000;
 
 export type CallRoute = "bus" | "mail";
 
+/** The addressee of a call: whoever owns the shard, or one member. */
+export type CallTarget = { readonly shard: number } | { readonly member: string };
+
 /** News for a waiting call: it is settled, its shard has moved, its member has a new id, or nothing in time. */
 export type News = "settled" | "moved" | "rejoined" | "time";
 
@@ -14,8 +17,9 @@ export type News = "settled" | "moved" | "rejoined" | "time";
 export class OutgoingCall {
   readonly id: string;
   readonly key: string;
-  readonly shard: number;
+  readonly target: CallTarget;
   readonly body: unknown;
+  readonly holdMs: number;
   readonly promise: Promise<unknown>;
   /** Requests since the owner was last known, and the route of the last of them. */
   tries = 0;
@@ -36,17 +40,19 @@ export class OutgoingCall {
     clock: Clock;
     id: string;
     key: string;
-    shard: number;
+    target: CallTarget;
     body: unknown;
     timeoutMs: number;
+    holdMs: number;
     onSettled: () => void;
   }) {
-    const { clock, timeoutMs, shard } = parts;
+    const { clock, timeoutMs, target } = parts;
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     this.id = parts.id;
     this.key = parts.key;
-    this.shard = shard;
+    this.target = target;
     this.body = parts.body;
+    this.holdMs = parts.holdMs;
     this.promise = promise;
     this.#resolve = resolve;
     this.#reject = reject;
@@ -56,7 +62,7 @@ export class OutgoingCall {
     // A given key marks the repetition of a call that was delivered before.
     this.isFirst = parts.id === parts.key;
     if (timeoutMs === Infinity) return;
-    this.#deadline = clock.after(timeoutMs, () => this.reject(unansweredError(shard, timeoutMs)));
+    this.#deadline = clock.after(timeoutMs, () => this.reject(unansweredError(target, timeoutMs)));
   }
 
   get isSettled(): boolean {
@@ -129,7 +135,8 @@ export class OutgoingCall {
   }
 }
 
-export function unansweredError(shard: number, timeoutMs: number): EngineError {
-  const message = `nobody answered a call to shard ${shard} within ${timeoutMs} ms; whether it was carried out is unknown`;
+export function unansweredError(target: CallTarget, timeoutMs: number): EngineError {
+  const to = "shard" in target ? `shard ${target.shard}` : `member ${target.member}`;
+  const message = `nobody answered a call to ${to} within ${timeoutMs} ms; whether it was carried out is unknown`;
   return new EngineError("CALL_UNANSWERED", message);
 }

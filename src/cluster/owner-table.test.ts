@@ -5,12 +5,12 @@ import { OwnerTable } from "./owner-table.ts";
 
 function tableOf(...rows: readonly ShardRow[]): OwnerTable {
   const table = new OwnerTable();
-  table.follow({ members: [], shards: rows });
+  table.follow({ incarnation: 0, members: [], shards: rows });
   return table;
 }
 
 function row(shard: number, epoch: number, owner: string, released = false): ShardRow {
-  return { shard, epoch, owner, released };
+  return { shard, epoch, owner, lastBatch: 0, released };
 }
 
 describe("the owner of a shard", () => {
@@ -35,14 +35,14 @@ describe("the owner of a shard", () => {
   test("is not taken back by a view from before, nor by word that is late", () => {
     const table = tableOf(row(0, 1, "a"));
     table.onOpened({ shard: 0, epoch: 3, owner: "c" });
-    table.follow({ members: [], shards: [row(0, 2, "b")] });
+    table.follow({ incarnation: 0, members: [], shards: [row(0, 2, "b")] });
     table.onOpened({ shard: 0, epoch: 2, owner: "b" });
     assert.deepEqual([table.ownerOf(0), table.epochOf(0)], ["c", 3]);
   });
 
   test("has released it when a view of the same epoch says so; late word of its opening changes nothing", () => {
     const table = tableOf(row(0, 2, "a"));
-    table.follow({ members: [], shards: [row(0, 2, "a", true)] });
+    table.follow({ incarnation: 0, members: [], shards: [row(0, 2, "a", true)] });
     table.onOpened({ shard: 0, epoch: 2, owner: "a" });
     assert.equal(table.ownerOf(0), undefined);
   });

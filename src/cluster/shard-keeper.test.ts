@@ -17,11 +17,12 @@ function shardsOf(member: string, members: readonly string[]): number[] {
 }
 
 function view(members: readonly string[], shards: readonly ShardRow[] = []): ClusterView {
-  return { members: members.map((id) => ({ id, address: `${id}:1`, about: "", heartbeat: 1 })), shards };
+  const rows = members.map((id) => ({ id, address: `${id}:1`, about: "", heartbeat: 1 }));
+  return { incarnation: 0, members: rows, shards };
 }
 
 function held(owner: string, shards: readonly number[], released = false): ShardRow[] {
-  return shards.map((shard) => ({ shard, epoch: 1, owner, released }));
+  return shards.map((shard) => ({ shard, epoch: 1, owner, lastBatch: 0, released }));
 }
 
 interface Ask {
@@ -128,6 +129,46 @@ describe("the keeper of shards", () => {
     assert.deepEqual(rig.events.at(-1), { type: "shard-released", member: "a", shard: theirs.at(-1) });
     await rig.follow(["a", "b"], [...held("a", mine), ...held("a", theirs, true)]);
     assert.deepEqual(rig.news(), []);
+  });
+
+  test("places nothing on members that are about to leave, while others stay", async () => {
+    const rig = new Rig();
+    rig.keeper.follow(view(["a", "b"], held("b", theirs)), "a", ["b"]);
+    await rig.clock.settle();
+    assert.deepEqual(rig.owned, all);
+  });
+
+  test("hands everything over to those that stay, and takes nothing more", async () => {
+    const rig = new Rig();
+    await rig.follow(["a", "b"], held("b", theirs));
+    rig.news();
+    await rig.keeper.handOver();
+    assert.deepEqual([rig.news(), rig.owned], [releases(mine), []]);
+    await rig.follow(["a", "b"], [...held("a", mine, true), ...held("b", theirs)]);
+    rig.keeper.onFreed(one);
+    await rig.clock.settle();
+    assert.deepEqual([rig.news(), rig.owned], [[], []]);
+  });
+
+  test("keeps its shards while nobody else is there, or all are about to leave", async () => {
+    const rig = new Rig();
+    await rig.follow(["a"]);
+    rig.news();
+    await rig.keeper.handOver();
+    assert.deepEqual([rig.news(), rig.owned], [[], all]);
+    rig.keeper.follow(view(["a", "b"], held("a", all)), "a", ["b"]);
+    await rig.clock.settle();
+    assert.deepEqual(rig.owned, mine);
+  });
+
+  test("takes its shards back if the one that they went to is about to leave as well", async () => {
+    const rig = new Rig();
+    await rig.follow(["a", "b"], held("b", theirs));
+    await rig.keeper.handOver();
+    rig.news();
+    rig.keeper.follow(view(["a", "b"], [...held("a", mine, true), ...held("b", theirs)]), "a", ["b"]);
+    await rig.clock.settle();
+    assert.deepEqual(rig.owned, mine);
   });
 
   test("does nothing with a view in which it is not", async () => {

@@ -57,10 +57,14 @@ export class ShardKeeper {
   readonly #pausedUntil = new Map<number, number>();
   /** Number of views there had been when the last operation on a shard ended. */
   readonly #endedAt = new Map<number, number>();
-  /** Members that announced that they are leaving. */
+  /** Members that announced that they are leaving, also this one. */
   readonly #leavers = new Set<string>();
+  #isHandingOver = false;
+  /** All members of the last view. */
+  #members: ReadonlySet<string> = new Set();
   #views = 0;
   #me = "";
+  /** Members that shards are placed on. */
   #living: ReadonlySet<string> = new Set();
   #life = 0;
   #isLeaving = false;
@@ -84,14 +88,20 @@ export class ShardKeeper {
     while (!this.isSettled) await Promise.all([...this.#operations.values()].map(({ done }) => done));
   }
 
-  /** Opens and releases shards as placement over the view requires. Each view is requested after the previous call. */
-  follow(view: ClusterView, me: string): void {
-    const living = new Set(view.members.map(({ id }) => id));
-    for (const member of this.#leavers) if (!living.delete(member)) this.#leavers.delete(member);
-    if (this.#isLeaving || !living.has(me)) return;
+  /**
+   * Opens and releases shards as placement over the view requires. Each view is requested after the previous call.
+   * `leaving`: members that publish that they are about to leave.
+   */
+  follow(view: ClusterView, me: string, leaving: Iterable<string> = []): void {
+    const members = new Set(view.members.map(({ id }) => id));
+    for (const member of leaving) this.#leavers.add(member);
+    for (const member of this.#leavers) if (!members.has(member)) this.#leavers.delete(member);
+    if (this.#isLeaving || !members.has(me)) return;
     this.#views++;
     this.#me = me;
-    this.#living = living;
+    if (this.#isHandingOver) this.#leavers.add(me);
+    this.#members = members;
+    this.#place();
     this.#waiting.clear();
     const rows = new Map(view.shards.map((row) => [row.shard, row]));
     for (let shard = 0; shard < this.#options.shardCount; shard++) this.#decide(shard, rows.get(shard));
@@ -100,9 +110,30 @@ export class ShardKeeper {
 
   /** A hint says that a member is about to leave: no shard is placed on it any more, although views still contain it. */
   onLeaving(member: string): void {
-    if (!this.#living.has(member) || member === this.#me) return;
+    if (!this.#members.has(member) || member === this.#me) return;
     this.#leavers.add(member);
-    this.#living = new Set([...this.#living].filter((id) => id !== member));
+    this.#place();
+  }
+
+  /**
+   * Hands its shards over to the members that stay, because this one is about to leave; its attempts run on. It keeps them
+   * while there is nobody else. Never rejects.
+   */
+  async handOver(): Promise<void> {
+    this.#isHandingOver = true;
+    if (this.#isLeaving || !this.#members.has(this.#me)) return;
+    this.#leavers.add(this.#me);
+    this.#place();
+    for (const shard of this.#owned) {
+      if (!this.#isBusy(shard) && !this.#belongsHere(shard)) this.#begin(shard, "release");
+    }
+    await this.whenSettled();
+  }
+
+  /** If all members are leaving, shards stay with them until the last one has left. */
+  #place(): void {
+    const staying = new Set([...this.#members].filter((id) => !this.#leavers.has(id)));
+    this.#living = staying.size > 0 ? staying : this.#members;
   }
 
   /** A hint says that another member has released the shard, before a view does. */
@@ -125,6 +156,7 @@ export class ShardKeeper {
   /** Called when the cluster has removed this member, which then owns no shard. Forgets operations under way. */
   dropAll(): void {
     this.#life++;
+    this.#members = new Set();
     this.#living = new Set();
     this.#owned.clear();
     this.#waiting.clear();

@@ -6,6 +6,11 @@ export interface ClusterTimings {
   readonly suspectMs: number;
   /** Time after the suspicion after which a member is lost, and its shards are taken over. */
   readonly lostMs: number;
+  /**
+   * Time for which a member's event loop may be blocked while a thread renews its lease. After that the lease expires, and
+   * others take over.
+   */
+  readonly stallMs: number;
   /** Interval at which a member polls its mailboxes in the store. With a bus that is only the safety net. */
   readonly pollMs: number;
   readonly pollWithoutBusMs: number;
@@ -19,10 +24,14 @@ export interface ClusterTimings {
   readonly rebalanceMs: number;
 }
 
+/** The timings that a member and its remote workers agree on. */
+export type WorkerTimings = Pick<ClusterTimings, "workerBeatMs" | "workerLostMs">;
+
 export const defaultTimings: ClusterTimings = {
   beatMs: 2500,
   suspectMs: 10_000,
   lostMs: 30_000,
+  stallMs: 120_000,
   pollMs: 5000,
   pollWithoutBusMs: 500,
   callMs: 60_000,

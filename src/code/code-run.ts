@@ -4,11 +4,13 @@ import { EngineError } from "../base/error.ts";
 import { type ContextLog, contextLogOf, silentContextLog } from "../base/context-log.ts";
 import { type Logger, withFields } from "../base/logger.ts";
 import type { LoopWatch } from "../base/loop-watch.ts";
+import { instanceFields, localName } from "../base/namespace.ts";
 import { isLast, type LastStep, type Step } from "../kernel/code/step.ts";
 import type { KeptEvent, KeptUpdate } from "../kernel/event.ts";
 import type { Failure } from "../kernel/failure.ts";
 import type { Arrival } from "./arrival.ts";
 import { ArrivalBuffer } from "./arrival-buffer.ts";
+import type { CallPlace } from "./call-place.ts";
 import { Compensation } from "./compensation.ts";
 import type { IdleListener } from "./drain.ts";
 import { RaisedEvents } from "./raised-events.ts";
@@ -112,7 +114,9 @@ export class CodeRun {
   get log(): ContextLog {
     const { logger, instanceId, workflow } = this.parts;
     if (this.isReplaying) return silentContextLog;
-    return (this.#log ??= contextLogOf(withFields(logger, { instanceId, workflowName: workflow.name })));
+    return (this.#log ??= contextLogOf(
+      withFields(logger, { ...instanceFields(instanceId), workflowName: workflow.name }),
+    ));
   }
 
   get random(): DeterministicRandom {
@@ -184,7 +188,9 @@ export class CodeRun {
     this.parts.services.loopWatch?.leave(this.#loopWork);
     try {
       this.#refuseIdle();
-      if (this.#isOver) warnOfUnanswered(this.log, this.#lastStep, this.#handlers?.unanswered ?? noSteps);
+      // The log is made with its first line, and most instances end without one.
+      if (this.#isOver && this.#handlers !== undefined)
+        warnOfUnanswered(this.log, this.#lastStep, this.#handlers.unanswered);
       listener.onSteps(this.#takeSteps());
       const next = this.#isOver ? undefined : this.#arrivals.next();
       if (next !== undefined) return this.#react(next, this.at, listener);
@@ -198,26 +204,27 @@ export class CodeRun {
     if (this.faults.error !== undefined) throw this.faults.error;
     if (this.#isOver || !this.waiting.isEmpty) return;
     throw notDurable(
-      `the code of instance "${this.parts.instanceId}" waits for something, but for nothing that is durable${this.faults.unsteadyCalls}`,
+      `the code of instance "${localName(this.parts.instanceId)}" waits for something, but for nothing that is durable${this.faults.unsteadyCalls}`,
     );
   }
 
   #settle(arrival: Arrival): void {
     switch (arrival.type) {
       case "start":
-        for (const event of arrival.events) this.events.raise(event);
+        for (const event of arrival.events) this.events.raise(event, this.at);
         return void this.#main(arrival.input);
       case "task-succeeded":
         return this.waiting.takeTask(arrival.task)?.resolve(parseOptional(arrival.output));
       case "task-failed": {
         const { task, failure } = arrival;
         const wait = this.waiting.takeTask(task);
-        return wait?.reject(new StepFailed(`${describeTask(wait.task)} failed: ${failure.message}`, failure));
+        // Only a task's wait is found by its number.
+        return wait?.reject(new StepFailed(`${describeTask(wait.of as TaskStep)} failed: ${failure.message}`, failure));
       }
       case "timer-fired":
         return this.waiting.fireTimer(arrival.timer);
       case "event":
-        return this.events.raise(arrival.event);
+        return this.events.raise(arrival.event, this.at);
       case "update":
         return void this.handlers.handleUpdate(arrival, {
           failureFrom: (error) => this.parts.services.failureFrom(error),
@@ -280,7 +287,7 @@ export class CodeRun {
     if (this.#phase === "reacting" && !this.#isOver) return;
     this.#refuseWhileReading();
     const place = [`${does} after waiting for something else`, shownPlace(placeOfCaller())].filter(Boolean).join(", ");
-    const what = `the code of instance "${this.parts.instanceId}" ${place}`;
+    const what = `the code of instance "${localName(this.parts.instanceId)}" ${place}`;
     throw this.#isOver ? notDurable(what) : this.#reportStray(what);
   }
 
@@ -297,13 +304,13 @@ export class CodeRun {
   /** True if the run has a fault. Steps that the run takes for the code have no caller to throw to, so they are left out. */
   #checkStray(): boolean {
     if (this.#phase !== "reacting")
-      this.#reportStray(`the code of instance "${this.parts.instanceId}" waited for something else`);
+      this.#reportStray(`the code of instance "${localName(this.parts.instanceId)}" waited for something else`);
     return this.faults.error !== undefined;
   }
 
-  takeTask<Output>(step: TaskStep): Promise<Output> {
+  takeTask<Output>(step: TaskStep, place?: CallPlace): Promise<Output> {
     this.take(step);
-    return this.waiting.addTask<Output>(step);
+    return this.waiting.addTask<Output>(step, place);
   }
 
   /** Takes a step for a child that the code does not wait for. */
@@ -324,7 +331,7 @@ export class CodeRun {
   /** Takes the last step: steps after it in the same reaction are not carried out. */
   #finish(step: Step): void {
     if (this.#isOver || this.#checkStray()) return;
-    if (step.type === "complete") warnOfUnawaited(this.log, this.#steps ?? noSteps, "ends");
+    if (step.type === "complete" && this.#steps !== undefined) warnOfUnawaited(this.log, this.#steps, "ends");
     this.#note(step);
     this.#isOver = true;
   }
@@ -368,12 +375,12 @@ export class CodeRun {
       const input =
         workflow.input === undefined
           ? given
-          : await validateValue(workflow.input, given, `the input of instance "${instanceId}"`);
+          : await validateValue(workflow.input, given, `the input of instance "${localName(instanceId)}"`);
       const output: unknown = await workflow.fn(this.#context, input);
-      const what = `the output of instance "${instanceId}"`;
+      const what = `the output of instance "${localName(instanceId)}"`;
       if (workflow.output !== undefined) await validateValue(workflow.output, output, what);
       const result = textOf(output, what);
-      this.#finish({ type: "complete", ...(result !== undefined && { output: result }) });
+      this.#finish(result === undefined ? { type: "complete" } : { type: "complete", output: result });
     } catch (error) {
       if (!this.#isOver && !this.#checkStray()) await this.#fail(error);
     }
@@ -416,7 +423,7 @@ export class CodeRun {
     if (this.#handlers?.isReading !== true) return;
     throw new EngineError(
       "WORKFLOW_NOT_DURABLE",
-      `a query of instance "${this.parts.instanceId}", or the check of an update, asks ctx for a step or for chance; it may only look`,
+      `a query of instance "${localName(this.parts.instanceId)}", or the check of an update, asks ctx for a step or for chance; it may only look`,
     );
   }
 

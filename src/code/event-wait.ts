@@ -1,8 +1,9 @@
-import type { RaisedEvent } from "./arrival.ts";
+import { type CallPlace, lineOf } from "./call-place.ts";
 import type { CodeRun } from "./code-run.ts";
 import { Interest } from "./interest.ts";
+import type { ReceivedEvent } from "./raised-events.ts";
 import { StepFailed } from "./step-failed.ts";
-import type { Wait } from "./waiting.ts";
+import type { Described, Wait } from "./waiting.ts";
 
 /** The timeout of a wait, as a duration and as the time at which it is due. */
 export interface EventTimeout {
@@ -13,26 +14,39 @@ export interface EventTimeout {
 /**
  * A wait of the code for an event. A canceled wait leaves the event to others, even one that it has received already.
  */
-export class EventWait extends Interest {
+export class EventWait extends Interest implements Described {
   readonly #run: CodeRun;
   readonly #name: string;
   readonly #timeout: EventTimeout | undefined;
+  readonly #since: number;
+  readonly #place: CallPlace;
   readonly #wait: Wait<string | undefined>;
-  #event: RaisedEvent | undefined;
+  #event: ReceivedEvent | undefined;
   #stop: (() => void) | undefined;
 
-  constructor(run: CodeRun, name: string, timeout: EventTimeout | undefined) {
+  constructor(
+    run: CodeRun,
+    name: string,
+    { timeout, place }: { timeout?: EventTimeout | undefined; place: CallPlace },
+  ) {
     super();
     this.#run = run;
     this.#name = name;
     this.#timeout = timeout;
-    this.#wait = run.waiting.add();
+    this.#since = run.at;
+    this.#place = place;
+    this.#wait = run.waiting.add(this);
     this.#begin();
   }
 
   /** Resolves with the event's data, as JSON text. */
   get promise(): Promise<string | undefined> {
     return this.#wait.promise;
+  }
+
+  describe(): ReturnType<Described["describe"]> {
+    const dueAt = this.#timeout?.dueAt;
+    return { kind: "event", name: this.#name, dueAt, since: this.#since, line: lineOf(this.#place) };
   }
 
   #begin(): void {
@@ -49,7 +63,7 @@ export class EventWait extends Interest {
     };
   }
 
-  #take(event: RaisedEvent): void {
+  #take(event: ReceivedEvent): void {
     this.#event = event;
     this.#wait.resolve(event.data);
   }

@@ -1,14 +1,20 @@
 import type { RaisedEvent } from "./arrival.ts";
 
-type Taker = (event: RaisedEvent) => void;
+/** An event and the time at which the code got it. */
+export interface ReceivedEvent extends RaisedEvent {
+  readonly at: number;
+}
+
+type Taker = (event: ReceivedEvent) => void;
 
 /** Events that were raised and not waited for yet, and waits for which none was raised yet: first come, first served. */
 export class RaisedEvents {
   /** Created on first use, like `#takers`. */
-  #raised: Map<string, RaisedEvent[]> | undefined;
+  #raised: Map<string, ReceivedEvent[]> | undefined;
   #takers: Map<string, Taker[]> | undefined;
 
-  raise(event: RaisedEvent): void {
+  raise({ name, data }: RaisedEvent, at: number): void {
+    const event = { name, data, at };
     const taker = this.#takers?.get(event.name)?.shift();
     if (taker !== undefined) return taker(event);
     this.#raised ??= new Map();
@@ -18,12 +24,12 @@ export class RaisedEvents {
   }
 
   /** Takes the oldest event of that name; undefined if there is none. */
-  take(name: string): RaisedEvent | undefined {
+  take(name: string): ReceivedEvent | undefined {
     return this.#raised?.get(name)?.shift();
   }
 
   /** Returns a taken event whose wait was given up: it goes to the next wait, or becomes the oldest event again. */
-  putBack(event: RaisedEvent): void {
+  putBack(event: ReceivedEvent): void {
     const taker = this.#takers?.get(event.name)?.shift();
     if (taker !== undefined) return taker(event);
     this.#raised ??= new Map();
@@ -31,7 +37,7 @@ export class RaisedEvents {
   }
 
   /** Takes an event that was put back; does nothing if another wait has taken it. */
-  takeAgain(event: RaisedEvent): void {
+  takeAgain(event: ReceivedEvent): void {
     const raised = this.#raised?.get(event.name) ?? [];
     const place = raised.indexOf(event);
     if (place !== -1) raised.splice(place, 1);
@@ -55,7 +61,17 @@ export class RaisedEvents {
   }
 
   /** Returns the raised events that no wait has taken. */
-  untaken(): RaisedEvent[] {
+  untaken(): ReceivedEvent[] {
     return [...(this.#raised?.values() ?? [])].flat();
+  }
+
+  /** The raised events that no wait has taken, counted by name; `since` is the time of the oldest. */
+  countUntaken(): { name: string; count: number; since: number }[] {
+    const lists = [...(this.#raised ?? [])].filter(([, events]) => events.length > 0);
+    return lists.map(([name, events]) => ({
+      name,
+      count: events.length,
+      since: Math.min(...events.map(({ at }) => at)),
+    }));
   }
 }

@@ -12,9 +12,11 @@ import { EngineError } from "../base/error.ts";
 import type { ContextLog } from "../base/context-log.ts";
 import { preview } from "../base/preview.ts";
 import { durationMsMax, momentAfter } from "../base/time-limits.ts";
+import { localName, qualifyAs, refuseMark } from "../base/namespace.ts";
 import type { Failure } from "../kernel/failure.ts";
 import type { NodeSpec } from "../kernel/node-spec.ts";
 import { nodeTypes } from "../kernel/task-definition.ts";
+import { placeOfCall } from "./call-place.ts";
 import type { CodeRun } from "./code-run.ts";
 import { allOf, ContextPromise, markHandled, raceOf } from "./context-promise.ts";
 import { EventWait } from "./event-wait.ts";
@@ -47,7 +49,7 @@ export class RunContext implements WorkflowContext {
   }
 
   get instanceId(): string {
-    return this.#run.parts.instanceId;
+    return localName(this.#run.parts.instanceId);
   }
 
   get workflowName(): string {
@@ -63,7 +65,8 @@ export class RunContext implements WorkflowContext {
   }
 
   get parentInstanceId(): string | undefined {
-    return this.#run.parts.parentInstanceId;
+    const { parentInstanceId } = this.#run.parts;
+    return parentInstanceId === undefined ? undefined : localName(parentInstanceId);
   }
 
   get isReplaying(): boolean {
@@ -94,15 +97,16 @@ export class RunContext implements WorkflowContext {
     const jobName = nameOf(job, "a job");
     if (options !== noOptions) checkActivity(jobName, options);
     const name = options.name ?? jobName;
-    const node: NodeSpec = {
-      nodeId: this.#run.waiting.nextTask,
-      ...(name !== jobName && { nodeName: name }),
-      jobName,
-      ...(input !== undefined && paramsOf(input, `the input of activity "${name}"`)),
-      ...(options !== noOptions && optional(options, ["timeoutSeconds", "retryCount", "retryPolicy", "domain"])),
-    };
+    const nodeId = this.#run.waiting.nextTask;
+    const node: NodeSpec = name === jobName ? { nodeId, jobName } : { nodeId, nodeName: name, jobName };
+    if (input !== undefined) Object.assign(node, paramsOf(input, `the input of activity "${name}"`));
+    if (options !== noOptions)
+      Object.assign(node, optional(options, ["timeoutSeconds", "retryCount", "retryPolicy", "domain"]));
     const refusal = options.domain === undefined ? undefined : this.#domainRefusal(options.domain);
-    const output = this.#run.takeTask<never>({ type: "activity", node, ...(refusal && { refusal }) });
+    const place = this.#run.waiting.isObserved ? placeOfCall() : undefined;
+    const step =
+      refusal === undefined ? ({ type: "activity", node } as const) : ({ type: "activity", node, refusal } as const);
+    const output = this.#run.takeTask<never>(step, place);
     const { undo } = options;
     return undo === undefined ? output : markHandled(output.then((value) => this.#undoable(value, undo)));
   }
@@ -111,7 +115,7 @@ export class RunContext implements WorkflowContext {
    * Refuses an undeclared domain. The refusal is recorded with the step, because no history says which domains exist.
    */
   #domainRefusal(domain: string): Failure | undefined {
-    if (this.#run.parts.services.hasDomain(domain)) return undefined;
+    if (this.#run.parts.services.hasDomain(this.#qualify(domain))) return undefined;
     const message = `it belongs to domain "${domain}", which is not declared in the engine's "domains"`;
     return { type: "DOMAIN_UNKNOWN", message, retryable: false };
   }
@@ -128,7 +132,7 @@ export class RunContext implements WorkflowContext {
   sleep(time: number | Date): Promise<void> {
     const dueAt = dueTime(time, this.#run.at);
     this.#run.refuseStray("sleeps");
-    const wait = new TimerWait(this.#run, dueAt);
+    const wait = new TimerWait(this.#run, dueAt, placeOfCall());
     return ContextPromise.of(wait.promise, wait);
   }
 
@@ -142,7 +146,7 @@ export class RunContext implements WorkflowContext {
     const { timeoutMs, schema } = options;
     const timeout = timeoutMs === undefined ? undefined : { ms: timeoutMs, dueAt: dueTime(timeoutMs, this.#run.at) };
     this.#run.refuseStray("waits for an event");
-    const wait = new EventWait(this.#run, name, timeout);
+    const wait = new EventWait(this.#run, name, { timeout, place: placeOfCall() });
     const event = wait.promise.then((text) => parseOptional(text) as Data);
     const what = `event "${name}" of instance "${this.instanceId}"`;
     const fit = (data: Data): Promise<Data> => validateValue(schema as StandardSchema, data, what) as Promise<Data>;
@@ -153,17 +157,19 @@ export class RunContext implements WorkflowContext {
     checkName("an event", name);
     if (typeof to !== "string" || to === "")
       throw new EngineError("OPTION_INVALID", `an event is sent to an instance id, got ${preview(to)}`);
+    refuseMark("an instance id", to);
     const text = textOf(data, `the data of event "${name}"`);
-    this.#run.take({ type: "event", to, name, ...(text !== undefined && { data: text }) });
+    this.#run.take({ type: "event", to: this.#qualify(to), name, ...(text !== undefined && { data: text }) });
   }
 
   cancelInstance(to: string, reason: string): void {
-    this.#run.take({ type: "cancel-instance", to, reason });
+    refuseMark("an instance id", to);
+    this.#run.take({ type: "cancel-instance", to: this.#qualify(to), reason });
   }
 
   callChild(workflow: unknown, input?: unknown, options: ChildOptions = {}): Promise<never> {
     const step = this.#childStep(workflow, input, options);
-    return this.#run.takeTask({ ...step, isDetached: false });
+    return this.#run.takeTask({ ...step, isDetached: false }, placeOfCall());
   }
 
   startChild(workflow: unknown, input?: unknown, options: ChildOptions = {}): string {
@@ -181,7 +187,7 @@ export class RunContext implements WorkflowContext {
     const name = nameOf(workflow, "a workflow");
     checkChild(name, options);
     const wanted = isCodeWorkflow(workflow) ? workflow.version : undefined;
-    const version = this.#run.parts.services.versionOf(name, wanted);
+    const version = this.#run.parts.services.versionOf(this.#qualify(name), wanted);
     if (version === undefined) throw this.#run.faults.missWorkflow(name);
     const node: NodeSpec = {
       nodeId: this.#run.waiting.nextTask,
@@ -191,7 +197,13 @@ export class RunContext implements WorkflowContext {
       ...paramsOf(input, `the input of child workflow "${name}"`),
       ...optional(options, ["retryCount", "retryPolicy", "whenParentEnds"]),
     };
-    return { type: "child", node, ...(options.instanceId !== undefined && { childId: options.instanceId }) };
+    const { instanceId } = options;
+    return { type: "child", node, ...(instanceId !== undefined && { childId: this.#qualify(instanceId) }) };
+  }
+
+  /** Names that the code uses are those of its own namespace. */
+  #qualify(name: string): string {
+    return qualifyAs(this.#run.parts.instanceId, name);
   }
 
   all<T extends readonly unknown[] | []>(values: T): Promise<{ -readonly [P in keyof T]: Awaited<T[P]> }> {

@@ -3,6 +3,7 @@ import { checkRetryPolicy } from "../authoring/task-builder.ts";
 import type { ActivityOptions, ChildOptions, EventOptions, UpdateOptions } from "../authoring/workflow-context.ts";
 import { EngineError } from "../base/error.ts";
 import { preview } from "../base/preview.ts";
+import { refuseMark } from "../base/namespace.ts";
 
 // Checks what the code of workflows, and clients without a compiler, may get wrong. All throw OPTION_INVALID.
 
@@ -33,6 +34,7 @@ export function checkChild(workflow: string, options: ChildOptions): void {
   check.options(options, childNames);
   const { instanceId, whenParentEnds } = options;
   if (instanceId !== undefined) check.name("instanceId", instanceId);
+  refuseMark("an instance id", instanceId);
   if (whenParentEnds !== undefined) check.oneOf("whenParentEnds", whenParentEnds, ["terminate", "cancel", "leave"]);
   checkRetries(check, options);
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { drained } from "./code-run.rig.ts";
+import { drained, RunRig } from "./code-run.rig.ts";
 import { WorkflowCanceled } from "./step-failed.ts";
 import { notDurable, Waiting } from "./waiting.ts";
 
@@ -36,3 +36,33 @@ test("what is not durable is told with what to do", () => {
   assert.equal(error.code, "WORKFLOW_NOT_DURABLE");
   assert.match(error.message, /^the code slept; .* into a job and run it with ctx\.run\(\)$/);
 });
+
+test("what is waited for is listed: events and timers in order, then tasks", async () => {
+  const rig = await RunRig.started(async (ctx) => {
+    const steps = [ctx.run("charge"), ctx.sleep(500), ctx.waitForEvent("go", { timeoutMs: 900 }), ctx.run("ship")];
+    await ctx.all([...steps, ctx.race([ctx.waitForEvent("now"), ctx.sleep(100)])]);
+  });
+  assert.deepEqual(shown(rig), [
+    "timer 1500",
+    "event go 1900",
+    "event now undefined",
+    "timer 1100",
+    "task 0",
+    "task 1",
+  ]);
+  await rig.succeed(0);
+  await rig.fire(2);
+  assert.deepEqual(shown(rig), ["timer 1500", "event go 1900", "task 1"], "a race that is decided waits no longer");
+  assert.deepEqual(
+    rig.run.waiting.list().map(({ since }) => since),
+    [1000, 1000, undefined],
+  );
+});
+
+function shown({ run }: RunRig): string[] {
+  return run.waiting
+    .list()
+    .map((wait) =>
+      wait.kind === "task" ? `task ${wait.task}` : `${wait.kind} ${"name" in wait ? `${wait.name} ` : ""}${wait.dueAt}`,
+    );
+}

@@ -1,23 +1,40 @@
 import { EngineError } from "../base/error.ts";
 import type { Step } from "../kernel/code/step.ts";
+import { type CallPlace, lineOf } from "./call-place.ts";
 import { markHandled } from "./context-promise.ts";
 import { WorkflowCanceled } from "./step-failed.ts";
 
 export type TaskStep = Extract<Step, { type: "activity" | "child" }>;
 
+/** A wait for an event or a timer, which knows what it waits for. */
+export interface Described {
+  describe(): Exclude<PendingWait, { kind: "task" }>;
+}
+
+/** Something that the code waits for, as far as its run knows it. */
+export type PendingWait = { readonly line: CodeLine | undefined } & (
+  | { readonly kind: "task"; readonly task: number; readonly since?: undefined }
+  | { readonly kind: "timer"; readonly dueAt: number; readonly since: number }
+  | { readonly kind: "event"; readonly name: string; readonly dueAt: number | undefined; readonly since: number }
+);
+
+type CodeLine = NonNullable<ReturnType<typeof lineOf>>;
+
 /** A promise that the code waits for. Those of one run are a chain: most have one, and a set would be larger than it. */
 export class Wait<T = unknown> {
   readonly promise: Promise<T>;
-  /** The task that the code waits for, if it is one. */
-  readonly task: TaskStep | undefined;
+  /** Waits of the code. */
+  readonly of: TaskStep | Described | undefined;
+  readonly place: CallPlace | undefined;
   before: Wait<never> | undefined;
   after: Wait<never> | undefined;
   readonly #waiting: Waiting;
   readonly #settle: PromiseWithResolvers<T>;
   isSettled = false;
 
-  constructor(waiting: Waiting, task: TaskStep | undefined) {
-    this.task = task;
+  constructor(waiting: Waiting, of?: TaskStep | Described, place?: CallPlace) {
+    this.of = of;
+    this.place = place;
     this.#waiting = waiting;
     this.#settle = Promise.withResolvers<T>();
     this.promise = this.#settle.promise;
@@ -61,6 +78,8 @@ export class Waiting {
   #tasks: (Wait | undefined)[] | undefined;
   /** Timers by number. Created on first use: most instances have none. */
   #timers: Map<number, () => void> | undefined;
+  /** True once somebody has looked: from then on the lines of tasks are noted, which costs too much for all of them. */
+  isObserved = false;
   /** Number of the next task. */
   nextTask = 0;
   #nextTimer = 0;
@@ -70,8 +89,8 @@ export class Waiting {
     return this.nextTask + this.#nextTimer;
   }
 
-  addTask<T>(step: TaskStep): Promise<T> {
-    const wait = this.add<T>(step);
+  addTask<T>(step: TaskStep, place?: CallPlace): Promise<T> {
+    const wait = this.add<T>(step, place);
     const task = this.nextTask++;
     if (this.#tasks === undefined && task === 0) this.#tasks = [wait as Wait];
     else (this.#tasks ??= [])[task] = wait as Wait;
@@ -113,8 +132,8 @@ export class Waiting {
     return this.#first === undefined;
   }
 
-  add<T>(task?: TaskStep): Wait<T> {
-    const wait = new Wait<T>(this, task);
+  add<T>(of?: TaskStep | Described, place?: CallPlace): Wait<T> {
+    const wait = new Wait<T>(this, of, place);
     this.append(wait as unknown as Wait<never>);
     return wait;
   }
@@ -136,6 +155,17 @@ export class Waiting {
     else after.before = before;
     wait.before = undefined;
     wait.after = undefined;
+  }
+
+  /** Lists what the code waits for: events and timers in the order the code did, then tasks by number. */
+  list(): PendingWait[] {
+    this.isObserved = true;
+    const waits: PendingWait[] = [];
+    for (let wait = this.#first; wait !== undefined; wait = wait.after)
+      if (wait.of !== undefined && "describe" in wait.of) waits.push(wait.of.describe());
+    for (const [task, wait] of (this.#tasks ?? []).entries())
+      if (wait !== undefined) waits.push({ kind: "task", task, line: wait.place && lineOf(wait.place) });
+    return waits;
   }
 
   /** Rejects every wait, the earliest first. */

@@ -35,7 +35,8 @@ function isOthers(script: string): boolean {
   return script !== "" && !script.startsWith(ours);
 }
 
-function isUsers(script: string): boolean {
+/** True for a script of the user: neither ours nor that of a library. */
+export function isUsers(script: string): boolean {
   return isOthers(script) && !/[\\/]node_modules[\\/]/.test(script);
 }
 

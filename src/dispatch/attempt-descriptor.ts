@@ -1,4 +1,5 @@
 import type { AttemptIdentity, TaskRun } from "./task-run.ts";
+import { localName, namespaceOf } from "../base/namespace.ts";
 
 /** The data that a member needs to adopt an attempt which a worker announces. It travels with the attempt. */
 export interface AttemptDescriptor extends AttemptIdentity {
@@ -6,6 +7,12 @@ export interface AttemptDescriptor extends AttemptIdentity {
   readonly timeoutMs?: number;
   /** Time of the grant by the clock of the member that granted it; the timeout counts from here. */
   readonly startedAt: number;
+}
+
+/** The names of an attempt as its namespace knows them, for log lines. */
+export function localNames({ instanceId, workflowName, taskName, attempt }: AttemptDescriptor) {
+  const namespace = namespaceOf(instanceId);
+  return { namespace, instanceId: localName(instanceId), workflowName: localName(workflowName), taskName, attempt };
 }
 
 export function describeAttempt(run: TaskRun, startedAt: number): AttemptDescriptor {

@@ -2,7 +2,7 @@ import type { Timer } from "../base/clock.ts";
 import { Abort } from "./abort.ts";
 import type { TaskProgress } from "./task-progress.ts";
 import type { TaskRun } from "./task-run.ts";
-import type { Worker } from "./worker.ts";
+import { type ConnectedWorker, isConnected, type Worker } from "./worker.ts";
 
 /** The number of losses after which a run is suspected of killing its process. */
 const interruptionsOfSuspect = 2;
@@ -33,6 +33,8 @@ export class Attempt {
   /** Set when it starts. */
   worker: Worker | undefined;
   startedAt = 0;
+  /** True if its listener was notified of the start before the job was called. */
+  isStartReported = false;
   /** True if the attempt was already running when it was added, and cannot be started here again. */
   isAdopted = false;
   /** Start of the job, from which the timeout counts; absent until then. */
@@ -48,6 +50,10 @@ export class Attempt {
     this.arrival = arrival;
     this.queuedAt = queuedAt;
     this.care = careOf(run);
+  }
+
+  get remoteWorker(): ConnectedWorker | undefined {
+    return this.worker !== undefined && isConnected(this.worker) ? this.worker : undefined;
   }
 
   get isSuspect(): boolean {

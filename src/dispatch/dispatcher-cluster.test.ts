@@ -13,7 +13,7 @@ describe("the lease", () => {
     isValid = false;
     await rig.finish("a");
     assert.deepEqual([rig.running, rig.waiting], [[], ["b"]]);
-    assert.equal(rig.dispatcher.waitingFor("b"), "this member's lease has lapsed");
+    assert.equal(rig.dispatcher.waitOf("b")?.text, "the lease of this member, which has lapsed");
     isValid = true;
     rig.dispatcher.onLeaseChanged();
     await settle();
@@ -343,7 +343,7 @@ describe("shared domains", () => {
     await rig.enqueue(rig.run("d1", { domain: "data" }), rig.run("d2", { domain: "data" }));
     assert.deepEqual(rig.running, []);
     assert.deepEqual(rig.dispatcher.demand("data"), { running: 0, waiting: 2 });
-    assert.equal(rig.dispatcher.waitingFor("d1"), "a free slot in domain data");
+    assert.equal(rig.dispatcher.waitOf("d1")?.text, "a free slot in domain data");
     rig.dispatcher.setQuota("data", 1);
     await settle();
     assert.deepEqual(rig.dispatcher.demand("data"), { running: 1, waiting: 1 });

@@ -106,7 +106,7 @@ describe("several workers", () => {
     const rig = await rigWith(2, session);
     await rig.enqueue("1", "2", "3");
     assert.deepEqual(where(rig), { 1: "hand", 2: "hand" });
-    assert.equal(rig.dispatcher.waitingFor("3"), "a free slot on a worker that has job job");
+    assert.equal(rig.dispatcher.waitOf("3")?.text, "a free slot on a worker that has job job");
     await rig.finish("1");
     assert.deepEqual(rig.running, ["2", "3"]);
   });
@@ -146,7 +146,7 @@ describe("several workers", () => {
     const rig = await rigWith(1);
     rig.worker.missing.add("ghost");
     await rig.enqueue(rig.run("a", { job: "ghost" }));
-    assert.equal(rig.dispatcher.waitingFor("a"), "job ghost is not registered on any worker");
+    assert.equal(rig.dispatcher.waitOf("a")?.text, "job ghost, which is not registered on any worker");
     rig.dispatcher.connect(new HandSession("late"));
     await settle();
     assert.deepEqual(where(rig), { a: "here/late" });
@@ -163,7 +163,7 @@ describe("several workers", () => {
       () => dispatcher.setPoolSize(3),
       (error) => hasCode(error, "POOL_SIZE_INVALID"),
     );
-    assert.equal(dispatcher.waitingFor("a"), "job job is not registered on any worker");
+    assert.equal(dispatcher.waitOf("a")?.text, "job job, which is not registered on any worker");
     const session = new HandSession("a", 60);
     dispatcher.connect(session);
     await settle();
@@ -314,7 +314,7 @@ describe("draining", () => {
     await drained;
     assert.deepEqual(rig.running, []);
     assert.deepEqual(rig.waiting, ["2"]);
-    assert.equal(rig.dispatcher.waitingFor("2"), "another start: this process is being drained");
+    assert.equal(rig.dispatcher.waitOf("2")?.text, "another start: this process is being drained");
     rig.dispatcher.resumeDispatch();
     await settle();
     assert.deepEqual(rig.running, []);

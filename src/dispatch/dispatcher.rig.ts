@@ -134,6 +134,7 @@ export class HandSession extends HandWorker implements ConnectedWorker {
   slots: number;
   isReachable = true;
   readonly lastHeardAt = 0;
+  readonly namespace = "default";
   readonly jobs = [];
   /** What it has left to report results, once it is in touch again. */
   graceMs = 0;

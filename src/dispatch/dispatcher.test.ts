@@ -47,7 +47,7 @@ describe("slots", () => {
     assert.deepEqual(rig.running.toSorted(), ["a", "b", "d1"]);
     assert.deepEqual(rig.dispatcher.domainStatus("data"), { running: 1, size: 1 });
     assert.deepEqual(rig.dispatcher.domainStatus("default"), { running: 2, size: 2 });
-    assert.equal(rig.dispatcher.waitingFor("d2"), "a free slot in domain data");
+    assert.equal(rig.dispatcher.waitOf("d2")?.text, "a free slot in domain data");
     await rig.finish("d1");
     assert.deepEqual(rig.waiting, ["c"]);
   });
@@ -88,7 +88,7 @@ describe("slots", () => {
   test("of a domain that is not declared do not exist: its runs wait and say so", async () => {
     const rig = new Rig();
     await rig.enqueue(rig.run("a", { domain: "gone" }));
-    assert.equal(rig.dispatcher.waitingFor("a"), "domain gone is not declared");
+    assert.equal(rig.dispatcher.waitOf("a")?.text, "domain gone, which is not declared");
     assert.equal(rig.dispatcher.hasDomain("gone"), false);
     rig.dispatcher.declareDomain("gone", { size: 1 });
     await settle();
@@ -98,7 +98,7 @@ describe("slots", () => {
   test("of the default domain may all be reserved by others", async () => {
     const rig = new Rig({ poolSize: 2, domains: { data: { size: 2 } } });
     await rig.enqueue("a");
-    assert.match(rig.dispatcher.waitingFor("a") ?? "", /domain default has no slots/);
+    assert.match(rig.dispatcher.waitOf("a")?.text ?? "", /domain default, which has no slots/);
   });
 
   test("have a ceiling of ten, or twice the cores", () => {
@@ -253,7 +253,11 @@ describe("taking back", () => {
       return Promise.resolve();
     };
     await rig.enqueue("a", rig.run("b", { isCautious: true, confirmStart }));
-    assert.deepEqual([rig.worker.started, rig.running, confirmed], [[], [], false]);
+    assert.deepEqual(
+      [rig.worker.started, rig.running, confirmed],
+      [["a"], [], false],
+      "only a cautious start comes first",
+    );
   });
 });
 
@@ -264,7 +268,7 @@ describe("suspects", () => {
     const rig = new Rig({ domains: { data: { size: 2, priority: 1 } } });
     await rig.enqueue(rig.run("s1", twice), rig.run("s2", { ...twice, domain: "data" }), rig.run("s3", twice), "a");
     assert.deepEqual(rig.running, ["s2", "a"]);
-    assert.match(rig.dispatcher.waitingFor("s1") ?? "", /lost 2 times and waits for s2/);
+    assert.match(rig.dispatcher.waitOf("s1")?.text ?? "", /^s2, because both were lost, this one 2 times/);
     rig.dispatcher.abort(["s2"]);
     await settle();
     assert.deepEqual(rig.running, ["a", "s1"]);
@@ -287,13 +291,13 @@ describe("suspects", () => {
       "a",
     );
     assert.deepEqual(rig.running, ["once", "cautious", "a"]);
-    assert.match(rig.dispatcher.waitingFor("s") ?? "", /run alone for a moment/);
+    assert.match(rig.dispatcher.waitOf("s")?.text ?? "", /which run alone for a moment/);
     await rig.finish("once");
     await rig.finish("cautious");
     assert.deepEqual(rig.running, ["a", "s"]);
     await rig.enqueue(rig.run("again", { interruptions: 1 }), "b");
     assert.deepEqual(rig.running, ["a", "s", "b"]);
-    assert.match(rig.dispatcher.waitingFor("again") ?? "", /lost 1 times and waits for s/);
+    assert.match(rig.dispatcher.waitOf("again")?.text ?? "", /^s, because both were lost, this one 1 times/);
     await rig.finish("s");
     assert.deepEqual(rig.running, ["a", "b", "again"]);
   });
@@ -322,7 +326,7 @@ describe("suspects", () => {
       "the other suspect starts when that one is not young any more",
     );
     await rig.enqueue(rig.run("later", { interruptions: 1 }));
-    assert.match(rig.dispatcher.waitingFor("later") ?? "", /waits for s/);
+    assert.match(rig.dispatcher.waitOf("later")?.text ?? "", /^s, because/);
     await rig.finish("s");
     assert.deepEqual(rig.running, ["hangs", "once", "later"]);
   });
@@ -332,7 +336,7 @@ describe("suspects", () => {
     await rig.enqueue("a", rig.run("last", { interruptions: 3, isLastTry: true }), rig.run("b", { domain: "data" }));
     await rig.enqueue("c");
     assert.deepEqual(rig.running, ["last"]);
-    assert.match(rig.dispatcher.waitingFor("c") ?? "", /run alone for a moment/);
+    assert.match(rig.dispatcher.waitOf("c")?.text ?? "", /which run alone for a moment/);
     await rig.clock.advance(2500);
     assert.deepEqual(rig.running, ["last", "b", "a", "c"]);
     await rig.enqueue(rig.run("next", { interruptions: 3, isLastTry: true }));
@@ -394,8 +398,8 @@ describe("a run whose job no worker knows", () => {
     rig.worker.missing.add("ghost");
     await rig.enqueue(rig.run("a", { job: "ghost" }), rig.run("b", { job: "ghost" }), "c");
     assert.deepEqual([rig.running, rig.waiting], [["c"], ["a", "b"]]);
-    assert.equal(rig.dispatcher.waitingFor("a"), "job ghost is not registered on any worker");
-    assert.equal(rig.dispatcher.waitingFor("c"), undefined);
+    assert.equal(rig.dispatcher.waitOf("a")?.text, "job ghost, which is not registered on any worker");
+    assert.equal(rig.dispatcher.waitOf("c")?.text, undefined);
     assert.equal(rig.log.lines.length, 1);
     rig.dispatcher.onJobsChanged();
     await rig.finish("c");
@@ -508,7 +512,7 @@ describe("pausing the dispatch", () => {
     rig.dispatcher.pauseDispatch();
     await rig.finish("a");
     assert.deepEqual([rig.running, rig.listener.ends], [[], ["a success"]]);
-    assert.equal(rig.dispatcher.waitingFor("b"), "the engine has stopped taking work");
+    assert.equal(rig.dispatcher.waitOf("b")?.text, "the engine, which has stopped taking work");
     rig.dispatcher.resumeDispatch();
     await settle();
     assert.deepEqual(rig.running, ["b"]);

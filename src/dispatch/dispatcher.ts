@@ -2,8 +2,10 @@ import { assert } from "../base/assert.ts";
 import type { Clock } from "../base/clock.ts";
 import { EngineError } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
+import { localName } from "../base/namespace.ts";
 import type { Outcome } from "../kernel/input.ts";
 import { Attempt } from "./attempt.ts";
+import type { DispatcherOptions, DomainDemand, RunningRun, WaitingRun } from "./dispatcher-options.ts";
 import type { DomainOptions, DomainOverview, DomainStatus } from "./domain-pool.ts";
 import { DomainPools } from "./domain-pools.ts";
 import { Isolation } from "./isolation.ts";
@@ -12,10 +14,18 @@ import type { ReactionSlots } from "./reaction-slots.ts";
 import type { TaskProgress } from "./task-progress.ts";
 import type { TaskRun } from "./task-run.ts";
 import { UnsettledJobs } from "./unsettled-jobs.ts";
-import type { TaskWait } from "./wait-reason.ts";
-import { type WorkerAnswer, type ConnectedWorker, isConnected, type Worker, type WorkerConnection } from "./worker.ts";
+import { countsOthers, suspectFor, type TaskWait, waits } from "./wait-reason.ts";
+import {
+  type ConnectedOverview,
+  type ConnectedWorker,
+  isConnected,
+  type Worker,
+  type WorkerAnswer,
+  type WorkerConnection,
+} from "./worker.ts";
 import { WorkerRing } from "./worker-ring.ts";
 
+export type { DispatcherOptions, DomainDemand, RunningRun, WaitingRun } from "./dispatcher-options.ts";
 export type { DomainOptions, DomainOverview, DomainStatus } from "./domain-pool.ts";
 
 /**
@@ -309,7 +319,7 @@ export class Dispatcher {
       }
       const { worker } = executionOf(attempt);
       this.#freeSlot(attempt);
-      if (attempt.worker !== undefined && isConnected(attempt.worker)) attempt.worker.unfollow(id);
+      attempt.remoteWorker?.unfollow(id);
       this.#onDetached?.(attempt.run, { worker, isLost: false });
     }
   }
@@ -369,7 +379,7 @@ export class Dispatcher {
   }
 
   /** The connected workers, and how many attempts each runs for this process. */
-  listConnected(): { worker: ConnectedWorker; runningTasks: number }[] {
+  listConnected(): ConnectedOverview[] {
     const running = [...this.#onRemoteWorkers];
     return this.#workers.connected.map((worker) => ({
       worker,
@@ -398,14 +408,13 @@ export class Dispatcher {
 
   /** The connection of the remote worker that runs it. Undefined if no remote worker runs it here. */
   connectionOf(attemptId: string): WorkerConnection | undefined {
-    const worker = this.isRunning(attemptId) ? this.#attempts.get(attemptId)?.worker : undefined;
-    return worker !== undefined && isConnected(worker) ? worker.connection : undefined;
+    return this.isRunning(attemptId) ? this.#attempts.get(attemptId)?.remoteWorker?.connection : undefined;
   }
 
   /** The reason why it waits; undefined if it runs, or is not here. */
-  waitingFor(attemptId: string): string | undefined {
+  waitOf(attemptId: string): TaskWait | undefined {
     const attempt = this.#attempts.get(attemptId);
-    return attempt === undefined || attempt.state === "running" ? undefined : this.#reasonToWait(attempt).text;
+    return attempt === undefined || attempt.state === "running" ? undefined : this.#reasonToWait(attempt);
   }
 
   /** The progress of an attempt that runs here; undefined if its job has reported none. */
@@ -475,7 +484,9 @@ export class Dispatcher {
     this.#pumpQueued = false;
     if (this.#recallDue) this.#recall();
     this.#startAll();
-    if (this.#onDemand !== undefined) this.#reportDemand(this.#onDemand);
+    const onDemand = this.#onDemand;
+    if (onDemand === undefined) return;
+    for (const pool of this.#pools.all) if (pool.declared && pool.takeShortage()) onDemand(pool.name);
   };
 
   /** Starts what may start. Jobs that end at once could keep this loop busy for ever, so it yields to the event loop. */
@@ -489,7 +500,7 @@ export class Dispatcher {
     ) {
       const now = this.#clock.now();
       if (this.#tickBeganAt !== undefined && now - this.#tickBeganAt > loopShareMs) return;
-      const attempt = this.#pools.take(now, (care) => this.#isolation.allows(care, now));
+      const attempt = this.#pools.take(now, this.#isolation);
       if (attempt === undefined) return this.#isolation.awaitAge();
       const worker = this.#workers.choose(attempt.run.job, this.#embeddedSlots);
       if (worker === undefined) {
@@ -525,7 +536,7 @@ export class Dispatcher {
   #addUnassigned(attempt: Attempt): void {
     const { job, taskName } = attempt.run;
     if (!this.#unassigned.add(attempt) || this.#workers.knows(job)) return;
-    this.#logger.warn({ job, taskName }, "tasks wait for a job that is not registered on any worker");
+    this.#logger.warn({ job: localName(job), taskName }, "tasks wait for a job that is not registered on any worker");
   }
 
   #recall(): void {
@@ -536,21 +547,20 @@ export class Dispatcher {
     }
   }
 
-  #reportDemand(onDemand: (domain: string) => void): void {
-    for (const pool of this.#pools.all) if (pool.declared && pool.takeShortage()) onDemand(pool.name);
+  #start(attempt: Attempt, worker: Worker, now: number): void {
+    this.#occupy(attempt, worker, now);
+    if (!attempt.run.isCautious && !worker.isRemote) return this.#execute(attempt, now);
+    this.#reportStart(attempt);
+    if (attempt.state === "running") void this.#executeConfirmed(attempt);
   }
 
-  #start(attempt: Attempt, worker: Worker, now: number): void {
+  #reportStart(attempt: Attempt): void {
     const { run } = attempt;
-    this.#occupy(attempt, worker, now);
     try {
       run.listener.onStarted(run, executionOf(attempt));
     } catch (error) {
       this.#logListenerFailure(run, error);
     }
-    if (attempt.state !== "running") return;
-    if (run.isCautious || worker.isRemote) void this.#executeConfirmed(attempt);
-    else this.#execute(attempt, now);
   }
 
   #occupy(attempt: Attempt, worker: Worker, startedAt: number): void {
@@ -568,6 +578,7 @@ export class Dispatcher {
   async #executeConfirmed(attempt: Attempt): Promise<void> {
     if (!(await this.#isConfirmed(attempt)) || attempt.state !== "running") return;
     if (this.#mayStart()) {
+      attempt.isStartReported = true;
       this.#execute(attempt, this.#clock.now());
       this.#armTimeout(attempt);
     } else if (this.#onRemoteWorkers.has(attempt)) this.#requeue(attempt, "the lease has lapsed");
@@ -589,14 +600,16 @@ export class Dispatcher {
     }
   }
 
+  /** A job that ends inside its call is reported by its end alone, which carries its start: most jobs are as short. */
   #execute(attempt: Attempt, now: number): void {
     attempt.jobStartedAt = now;
-    attempt.followedSince = this.#clock.monotonic();
+    if (attempt.worker?.isRemote) attempt.followedSince = this.#clock.monotonic();
     let outcome: Outcome;
     try {
       const answer = (attempt.worker as Worker).execute(attempt.run, attempt.abort);
       if ("then" in answer) {
         this.#await(attempt, answer);
+        if (!attempt.isStartReported && attempt.state === "running") this.#reportStart(attempt);
         return;
       }
       outcome = answer;
@@ -609,13 +622,12 @@ export class Dispatcher {
   // Ending
 
   #await(attempt: Attempt, answer: Promise<WorkerAnswer>): void {
-    const worker = attempt.worker as Worker;
-    const remote = isConnected(worker) ? worker : undefined;
+    const remote = attempt.remoteWorker;
     if (remote === undefined) this.#unsettled.add(attempt);
     const settle = (settled: WorkerAnswer): void => {
       if (remote === undefined) this.#unsettled.delete(attempt);
-      if (settled.kind === "refused") this.#onRefused(attempt, settled.why);
-      else this.#end(attempt, settled, remote);
+      if (settled.kind !== "refused") this.#end(attempt, settled, remote);
+      else if (attempt.state === "running") this.#requeue(attempt, settled.why);
     };
     Promise.resolve(answer).then(settle, (error: unknown) => settle(workerFailed(error)));
   }
@@ -642,22 +654,17 @@ export class Dispatcher {
     }
   }
 
-  /** Requeues an attempt that was granted here. An adopted one is reported to its listener as withdrawn. */
-  #onRefused(attempt: Attempt, why: string): void {
-    if (attempt.state !== "running") return;
-    if (!attempt.isAdopted) return this.#requeue(attempt, why);
-    this.#freeBothSlots(attempt);
-    this.#reportWithdrawn(attempt.run);
-  }
-
-  /** Puts an attempt that was to run on a remote worker back into the queue, in its old place. */
+  /**
+   * Puts an attempt that was to run on a remote worker back into the queue, in its old place. An adopted one, or one whose
+   * shard moves, is reported to its listener as withdrawn: its owner decides where it runs.
+   */
   #requeue(attempt: Attempt, why: string): void {
-    const { run, arrival, queuedAt, worker } = attempt;
+    const { run, arrival, queuedAt, worker, isAdopted } = attempt;
     const { attemptId } = run;
-    this.#logger.info({ attemptId, worker: worker?.address, why }, "a worker did not take a task; it is queued again");
     this.#freeBothSlots(attempt);
-    if (run.isHandedOver === true) this.#reportWithdrawn(run);
-    else this.#put(new Attempt(run, arrival, queuedAt));
+    if (isAdopted || run.isHandedOver === true) return this.#reportWithdrawn(run);
+    this.#logger.info({ attemptId, worker: worker?.address, why }, "a worker did not take a task; it is queued again");
+    this.#put(new Attempt(run, arrival, queuedAt));
   }
 
   #armTimeout(attempt: Attempt): void {
@@ -680,8 +687,7 @@ export class Dispatcher {
 
   #expire(attempt: Attempt): void {
     if (attempt.state !== "running") return;
-    const { worker, followedSince } = attempt;
-    const graceMs = worker !== undefined && isConnected(worker) ? worker.timeoutGraceMs(followedSince) : 0;
+    const graceMs = attempt.remoteWorker?.timeoutGraceMs(attempt.followedSince) ?? 0;
     if (graceMs === Infinity) attempt.isOverdue = true;
     else if (graceMs > 0) attempt.timer = this.#clock.after(Math.ceil(graceMs), () => this.#expire(attempt));
     else this.#timeOut(attempt);
@@ -689,14 +695,14 @@ export class Dispatcher {
 
   #timeOut(attempt: Attempt): void {
     const { attemptId, workflowName, taskName, timeoutMs } = attempt.run;
-    const where = workflowName === "" ? "" : ` of workflow "${workflowName}"`;
+    const where = workflowName === "" ? "" : ` of workflow "${localName(workflowName)}"`;
     const message = `task "${taskName}"${where} ran longer than its timeout of ${timeoutMs / 1000} s`;
     const error = new EngineError("TASK_TIMEOUT", message);
     const failure = { type: error.code, message, retryable: error.retryable };
-    const remote = attempt.worker !== undefined && isConnected(attempt.worker) ? attempt.worker : undefined;
+    const { remoteWorker } = attempt;
     // If this member is gone before the timeout is durable, the next owner of the shard gets a result that came late.
-    remote?.keepResult(attemptId);
-    this.#end(attempt, { kind: "timeout", failure }, remote);
+    remoteWorker?.keepResult(attemptId);
+    this.#end(attempt, { kind: "timeout", failure }, remoteWorker);
     attempt.abort.abort(error);
     this.#awaitStop(attempt);
   }
@@ -726,18 +732,26 @@ export class Dispatcher {
    * Keeps the domain's slot until the remote worker has stopped an aborted attempt: the abort is a message and the worker
    * may be unreachable. The attempt itself may be queued again by then, so the slot gets a name of its own.
    */
-  #awaitStop({ worker, run }: Attempt): void {
-    const stopping = worker !== undefined && isConnected(worker) ? worker.whenStopped(run.attemptId) : undefined;
-    if (worker === undefined || stopping === undefined) return;
-    const { slots } = this.#pools.of(run.domain);
-    const name = `${run.attemptId} until it stops, ${++this.#stops}`;
-    slots.add(name);
+  #awaitStop({ remoteWorker, run }: Attempt): void {
+    const stopping = remoteWorker?.whenStopped(run.attemptId);
+    if (remoteWorker === undefined || stopping === undefined) return;
+    const release = this.holdSlot(run);
     void stopping.then((how) => {
-      if (how === "disconnected") this.#onDetached?.(run, { worker: worker.address, isLost: true });
+      if (how === "disconnected") this.#onDetached?.(run, { worker: remoteWorker.address, isLost: true });
+      release();
+    });
+  }
+
+  /** Takes a slot of its domain for an attempt that runs and is not followed here; the returned function frees it. */
+  holdSlot({ attemptId, domain }: TaskRun): () => void {
+    const { slots } = this.#pools.of(domain);
+    const name = `${attemptId} until it stops, ${++this.#stops}`;
+    slots.add(name);
+    return () => {
       slots.delete(name);
       this.#recallDue = true;
       this.#wake();
-    });
+    };
   }
 
   /** Removes a waiting attempt. */
@@ -757,7 +771,7 @@ export class Dispatcher {
   /** Frees the attempt's slot here, and the one on its remote worker too. */
   #freeBothSlots(attempt: Attempt): void {
     this.#freeSlot(attempt);
-    this.#forgetOnWorker(attempt);
+    attempt.remoteWorker?.forget(attempt.run.attemptId);
   }
 
   /** Removes a running attempt and frees its slot (I1). */
@@ -777,11 +791,8 @@ export class Dispatcher {
   /** Frees the slot on one of several workers, for which unassigned attempts may be waiting. */
   #freeWorkerSlot(attempt: Attempt): void {
     this.#recallDue = true;
-    if (this.#onRemoteWorkers.delete(attempt) && attempt.jobStartedAt === undefined) this.#forgetOnWorker(attempt);
-  }
-
-  #forgetOnWorker({ worker, run }: Attempt): void {
-    if (worker !== undefined && isConnected(worker)) worker.forget(run.attemptId);
+    const hasStarted = attempt.jobStartedAt !== undefined;
+    if (this.#onRemoteWorkers.delete(attempt) && !hasStarted) attempt.remoteWorker?.forget(attempt.run.attemptId);
   }
 
   /** Disconnects all remote workers; they connect to other members. */
@@ -808,26 +819,19 @@ export class Dispatcher {
   #reasonToWait({ state, run, care }: Attempt): TaskWait {
     const suspect = this.#isolation.isolatedSuspect(this.#clock.now());
     const pool = this.#pools.of(run.domain);
-    if (!this.#workers.knows(run.job)) {
-      return { reason: "no-worker", text: `job ${run.job} is not registered on any worker` };
-    }
-    if (!this.#pools.has(run.domain)) return { reason: "domain", text: `domain ${run.domain} is not declared` };
-    if (pool.size === 0) {
-      return { reason: "domain", text: `domain ${run.domain} has no slots: the other domains take the whole pool` };
-    }
-    if (this.isDraining) return { reason: "engine", text: "another start: this process is being drained" };
-    if (this.#paused) return { reason: "engine", text: "the engine has stopped taking work" };
-    if (!this.#mayStart()) return { reason: "engine", text: "this member's lease has lapsed" };
-    if (state === "unassigned") return { reason: "slot", text: `a free slot on a worker that has job ${run.job}` };
-    if (care !== "plain" && suspect !== undefined) {
-      const text = `it was lost ${run.interruptions} times and waits for ${suspect.run.taskName}, which was lost too`;
-      return { reason: "isolation", text };
-    }
-    if (!pool.isFull && (care !== "plain" || this.#isolation.isQuiet(this.#clock.now()))) {
-      return { reason: "isolation", text: "tasks that were lost with their process run alone for a moment" };
-    }
+    if (!this.#workers.knows(run.job)) return waits.noWorker(run.job);
+    if (!this.#pools.has(run.domain)) return waits.noDomain(run.domain);
+    if (pool.size === 0) return waits.noSlots(pool.overview());
+    if (this.isDraining) return waits.engine("another start: this process is being drained");
+    if (this.#paused) return waits.engine("the engine, which has stopped taking work");
+    if (!this.#mayStart()) return waits.engine("the lease of this member, which has lapsed");
+    if (state === "unassigned") return waits.freeWorker(run.job);
+    if (care !== "plain" && suspect !== undefined)
+      return waits.suspect(suspectFor(run, suspect.run), run.interruptions);
+    if (!pool.isFull && (care !== "plain" || this.#isolation.isQuiet(this.#clock.now()))) return waits.isolation;
     const isPoolFull = run.domain === "default" || !pool.isFull;
-    return { reason: isPoolFull ? "slot" : "domain", text: `a free slot in domain ${run.domain}` };
+    const wait = waits.freeSlot(isPoolFull ? "slot" : "domain", pool.overview());
+    return countsOthers(run) ? { ...wait, slots: undefined } : wait;
   }
 }
 
@@ -848,48 +852,4 @@ function workerFailed(error: unknown): Outcome {
 
 export function defaultPoolSizeMax(cores: number): number {
   return Math.max(10, 2 * cores);
-}
-
-export interface DispatcherOptions {
-  readonly clock: Clock;
-  readonly logger: Logger;
-  /** The embedded worker. Without it, jobs run on remote workers only. */
-  readonly worker?: Worker;
-  /** Slots of the embedded worker. */
-  readonly poolSize?: number;
-  /** The maximum of `setPoolSize`. Default: the greater of 10 and twice the cores. */
-  readonly poolSizeMax?: number;
-  readonly cores?: number;
-  readonly domains?: Readonly<Record<string, DomainOptions>>;
-  /** Members share the domains: each has as many slots here as `setQuota` says, at first none; sizes are cluster-wide. */
-  readonly sharedDomains?: boolean;
-  /** Called when an attempt begins to wait in a shared domain whose quota is used up. */
-  readonly onDemand?: (domain: string) => void;
-  /** Called when an attempt may keep running on a worker that this member does not serve any more. Its listener is notified only if it is lost. */
-  readonly onDetached?: (run: TaskRun, gone: { worker: string; isLost: boolean }) => void;
-  /** True if the lease is valid: asked before every start, and again before the job is called if that took a while. */
-  readonly mayStart?: () => boolean;
-  /** The maximum of waiting tasks for `submit`; `enqueue` has none. */
-  readonly queueMax?: number;
-  /** Time a task waits before it may overtake tasks of a better rank. */
-  readonly agingMs?: number;
-  /** Time `shutdown` waits for jobs to settle. */
-  readonly graceMs?: number;
-}
-
-export interface WaitingRun {
-  readonly run: TaskRun;
-  readonly queuedAt: number;
-  readonly wait: TaskWait;
-}
-
-export interface RunningRun {
-  readonly run: TaskRun;
-  readonly startedAt: number;
-  readonly worker: string;
-}
-
-export interface DomainDemand {
-  readonly running: number;
-  readonly waiting: number;
 }

@@ -25,6 +25,11 @@ export interface DomainOverview extends DomainStatus {
 /** The order in which classes start: runs that were interrupted go first, suspects after them, so that the two never overlap. */
 const order: readonly StartCare[] = ["careful", "suspect", "last", "plain"];
 
+/** Decides whether attempts of a class may start now. */
+export interface StartRule {
+  allows(care: StartCare, now: number): boolean;
+}
+
 /** One domain: its slots and the attempts that wait for them. */
 export class DomainPool {
   readonly name: string;
@@ -51,7 +56,9 @@ export class DomainPool {
   }
 
   get waiting(): number {
-    return order.reduce((sum, care) => sum + this.#queues[care].size, 0);
+    let sum = 0;
+    for (const care of order) sum += this.#queues[care].size;
+    return sum;
   }
 
   /** A lowered size takes effect at once, even if no allocator has lowered the quota yet. */
@@ -86,8 +93,9 @@ export class DomainPool {
   }
 
   /** Takes the next attempt in order, if a slot is free and it may start. */
-  take(now: number, mayStart: (care: StartCare) => boolean): Attempt | undefined {
-    const care = order.find((each) => this.hasNext(each) && mayStart(each));
-    return care === undefined ? undefined : this.#queues[care].take(now);
+  take(now: number, isolation: StartRule): Attempt | undefined {
+    for (const care of order)
+      if (this.hasNext(care) && isolation.allows(care, now)) return this.#queues[care].take(now);
+    return undefined;
   }
 }

@@ -1,12 +1,18 @@
 import { assert } from "../base/assert.ts";
 import { EngineError } from "../base/error.ts";
 import { hasUnprintable, unprintableMessage } from "../base/unprintable.ts";
+import { localName, namespaceOf, qualify } from "../base/namespace.ts";
 import type { Attempt, StartCare } from "./attempt.ts";
-import { DomainPool, type DomainOptions } from "./domain-pool.ts";
+import { DomainPool, type DomainOptions, type StartRule } from "./domain-pool.ts";
 import { defaultAgingMs } from "./task-queue.ts";
 
 /** The domain that gets what the declared domains leave of the global pool, unless it is declared itself. */
 export const defaultDomain = "default";
+
+/** The qualified name of a domain. All namespaces share the domain `default`: what the others leave of the pool. */
+export function qualifyDomain(namespace: string, domain: string): string {
+  return domain === defaultDomain ? domain : qualify(namespace, domain);
+}
 
 export interface DomainPoolsOptions {
   /** The slots of the embedded worker; absent if there is none. */
@@ -96,7 +102,7 @@ export class DomainPools {
     if (!Number.isFinite(priority)) {
       throw new EngineError(
         "OPTION_INVALID",
-        `the priority of domain "${name}" must be a number, got ${show(priority)}`,
+        `the priority of domain "${localName(name)}" must be a number, got ${show(priority)}`,
       );
     }
     this.#checkDomainSize(name, size);
@@ -136,17 +142,20 @@ export class DomainPools {
   /** The pool of a declared domain. DOMAIN_UNKNOWN. */
   getDeclared(name: string): DomainPool {
     if (this.has(name)) return this.of(name);
-    const known = this.#byPriority.map((pool) => `"${pool.name}"`).join(", ");
-    throw new EngineError("DOMAIN_UNKNOWN", `domain ${show(name)} is not declared; there are ${known}`);
+    const namespace = namespaceOf(name);
+    const own = this.#byPriority.filter((pool) => pool.name === defaultDomain || namespaceOf(pool.name) === namespace);
+    const known = own.map((pool) => `"${localName(pool.name)}"`).join(", ");
+    throw new EngineError("DOMAIN_UNKNOWN", `domain ${show(localName(name))} is not declared; there are ${known}`);
   }
 
   hasNext(care: StartCare): boolean {
-    return this.#byPriority.some((pool) => pool.hasNext(care));
+    for (const pool of this.#byPriority) if (pool.hasNext(care)) return true;
+    return false;
   }
 
-  take(now: number, mayStart: (care: StartCare) => boolean): Attempt | undefined {
+  take(now: number, isolation: StartRule): Attempt | undefined {
     for (const pool of this.#byPriority) {
-      const attempt = pool.take(now, mayStart);
+      const attempt = pool.take(now, isolation);
       if (attempt !== undefined) return attempt;
     }
     return undefined;
@@ -154,11 +163,11 @@ export class DomainPools {
 
   /** Checks a size against the pool; only for a single engine with an embedded worker, whose pool is divided. */
   #checkDomainSize(name: string, size: number): void {
-    const what = `the size of domain "${name}"`;
+    const what = `the size of domain "${localName(name)}"`;
     if (this.#isShared || this.#ownSize === 0) return checkSize(what, size, 1, Number.MAX_SAFE_INTEGER);
     const left = this.#size - this.#reserved(name);
     if (left < 1) {
-      const message = `no slots are left for domain "${name}": the other domains take all of the pool's ${this.#size}`;
+      const message = `no slots are left for domain "${localName(name)}": the other domains take all of the pool's ${this.#size}`;
       throw new EngineError("POOL_SIZE_INVALID", message);
     }
     checkSize(what, size, 1, left, ` (what the other domains leave of the pool's ${this.#size})`);

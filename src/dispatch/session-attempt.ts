@@ -39,3 +39,22 @@ export class SessionAttempt {
     this.message = undefined;
   }
 }
+
+/** An aborted attempt that the worker may not have stopped yet. */
+export interface StoppingAttempt {
+  readonly attemptId: string;
+  readonly descriptor: AttemptDescriptor;
+  grant: number;
+  readonly reason: unknown;
+  readonly promise: Promise<"stopped" | "disconnected">;
+  readonly resolve: (how: "stopped" | "disconnected") => void;
+}
+
+/** A result that is being made durable. */
+export interface ReportedResult {
+  grant: number;
+  readonly descriptor: AttemptDescriptor;
+  /** Monotonic time at which it was last passed on. */
+  since: number;
+  isFollowed: boolean;
+}

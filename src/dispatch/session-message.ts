@@ -36,11 +36,24 @@ export interface Hello {
   readonly sequence: number;
   readonly lastGrant: number;
   readonly jobs: readonly string[];
+  /** What the server keeps of jobs, so that workflows can use jobs that the server does not have. */
+  readonly jobDetails?: readonly JobDetails[];
   readonly slots: number;
   /** The `welcome` that the worker received last, if any: no other member has decided about its attempts since. */
   readonly lastWelcome?: string;
   readonly running: readonly RunningAttempt[];
   readonly results: readonly FinishedAttempt[];
+}
+
+/** A job that the worker has. */
+export interface JobDetails {
+  /** `name@signature`. Jobs with the same id take the same parameters. */
+  readonly id: string;
+  /** JSON text: the JSON Schema of the input, with defaults in it, or else a text about the parameters. */
+  readonly parameters: string;
+  readonly description?: string;
+  /** Changes with the code. */
+  readonly sourceHash?: string;
 }
 
 export interface RunningAttempt {
@@ -108,6 +121,10 @@ export interface Welcome extends LeaseRenewal {
   readonly type: "Welcome";
   /** The worker's address with this member, different for every member. */
   readonly welcome: string;
+  /** The interval at which the worker sends heartbeats. */
+  readonly beatMs: number;
+  /** The time without a message after which this member declares the worker lost. */
+  readonly lostMs: number;
 }
 
 /** The answer to a heartbeat. */
@@ -128,6 +145,8 @@ export interface Grant {
 
 /** Makes the worker refuse grants of an earlier owner of the shard once it has seen a later epoch. */
 export interface GrantFence {
+  /** Incarnation of the store: epochs are remembered for one. */
+  readonly incarnation: number;
   readonly shard: number;
   readonly epoch: number;
 }

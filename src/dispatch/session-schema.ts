@@ -37,6 +37,7 @@ import type {
   Heartbeat,
   RenewalAge,
   Hello,
+  JobDetails,
   Leaving,
   Logged,
   LoggedLine,
@@ -73,6 +74,7 @@ const workerId = textLike(/^[^/\p{C}]{1,200}$/u, "text of 1 to 200 characters wi
 const count = integer({ min: 0 });
 const time = number({ min: -timeMax, max: timeMax });
 const payload = jsonText({ bytesMax: payloadBytesMax });
+const durationMs = number({ min: 1, max: timeMax });
 const anything: Schema = () => undefined;
 
 const descriptor = object<AttemptDescriptor>({
@@ -139,6 +141,14 @@ const loggedLine = object<LoggedLine>({
   fields: record(anything, { max: 10_000 }),
 });
 
+/** The id is the name of a document, which has at most 700 characters. */
+const jobDetails = object<JobDetails>({
+  id: textLike(/^[^@\p{C}]{1,500}@[\w-]{1,100}$/u, "name@signature, of at most 500 and 100 characters"),
+  parameters: jsonText({ bytesMax: 65_536 }),
+  description: optional(text({ max: 10_000 })),
+  sourceHash: optional(text({ max: 200 })),
+});
+
 const workerMessage = taggedUnion("type", {
   Hello: object<Hello>({
     type: anything,
@@ -146,6 +156,7 @@ const workerMessage = taggedUnion("type", {
     sequence: integer({ min: 1 }),
     lastGrant: count,
     jobs: list(text({ min: 1, max: 10_000 }), { max: 10_000 }),
+    jobDetails: optional(list(jobDetails, { max: 10_000 })),
     slots: integer({ min: 0, max: slotsMax }),
     lastWelcome: optional(name),
     running: list(object<RunningAttempt>(running), { max: attemptsMax }),
@@ -176,7 +187,7 @@ const renewalFields: Fields<LeaseRenewal> = {
 };
 
 const memberMessage = taggedUnion("type", {
-  Welcome: object<Welcome>({ type: anything, ...renewalFields, welcome: name }),
+  Welcome: object<Welcome>({ type: anything, ...renewalFields, welcome: name, beatMs: durationMs, lostMs: durationMs }),
   Renewed: object<Renewed>({ type: anything, ...renewalFields }),
   Grant: object<Grant>({
     type: anything,
@@ -184,7 +195,7 @@ const memberMessage = taggedUnion("type", {
     descriptor,
     params: text({ max: Infinity }),
     inputs: object<TaskInputs>({ context: texts, outputs: texts }),
-    fence: optional(object<GrantFence>({ shard: count, epoch: count })),
+    fence: optional(object<GrantFence>({ incarnation: count, shard: count, epoch: count })),
   }),
   Abort: object<AbortOrder>({
     type: literal("Abort"),

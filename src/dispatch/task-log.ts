@@ -4,6 +4,7 @@ import type { LogFields } from "../base/logger.ts";
 /** One line that a job has logged. */
 export interface TaskLogLine {
   readonly attemptId: string;
+  readonly namespace: string;
   readonly instanceId: string;
   readonly workflowName: string;
   readonly taskName: string;

@@ -14,15 +14,17 @@ type WaitingState = Extract<AttemptState, "queued" | "unassigned">;
  * The waiting attempts of one domain, in order: lower rank, then more successors, then first come first served. Aging
  * prevents starvation (`agingEvery`).
  *
- * Each attempt is in a heap (by that order) and in a list (by arrival). It is removed from one of them at once and from the
+ * Each attempt is in a list (by arrival) and in a heap (by that order). It is removed from one of them at once and from the
  * other lazily: an entry whose attempt is not in the state of this queue is skipped. So an attempt may move between two
- * queues only if their states differ.
+ * queues only if their states differ. While the list is in that order itself, as where all have the same rank and
+ * successors, there is no need for the heap, and it is empty.
  */
 export class TaskQueue {
   readonly #agingMs: number;
   readonly #state: WaitingState;
   readonly #heap = new Heap<Attempt>(goesBefore);
   #line: Attempt[] = [];
+  #isLineInOrder = true;
   #lineHead = 0;
   #size = 0;
   #picks = 0;
@@ -39,8 +41,18 @@ export class TaskQueue {
   put(attempt: Attempt): void {
     attempt.state = this.#state;
     this.#size++;
+    const last = this.#line.at(-1);
+    if (this.#isLineInOrder && last !== undefined && goesBefore(attempt, last)) this.#fillHeap();
     this.#line.push(attempt);
-    this.#heap.push(attempt);
+    if (!this.#isLineInOrder) this.#heap.push(attempt);
+  }
+
+  #fillHeap(): void {
+    this.#isLineInOrder = false;
+    for (let place = this.#lineHead; place < this.#line.length; place++) {
+      const attempt = this.#line[place] as Attempt;
+      if (attempt.state === this.#state) this.#heap.push(attempt);
+    }
   }
 
   /** Takes the next attempt and sets its state to `running`; a caller that cannot run it sets another state. */
@@ -61,6 +73,7 @@ export class TaskQueue {
   }
 
   #best(): Attempt | undefined {
+    if (this.#isLineInOrder) return this.#oldest();
     for (;;) {
       const best = this.#heap.pop();
       if (best === undefined || best.state === this.#state) return best;
@@ -68,13 +81,19 @@ export class TaskQueue {
   }
 
   #aged(now: number): Attempt | undefined {
+    const oldest = this.#oldest();
+    return oldest !== undefined && now - oldest.queuedAt >= this.#agingMs ? oldest : undefined;
+  }
+
+  #oldest(): Attempt | undefined {
     let oldest = this.#line[this.#lineHead];
     while (oldest !== undefined && oldest.state !== this.#state) oldest = this.#line[++this.#lineHead];
-    return oldest !== undefined && now - oldest.queuedAt >= this.#agingMs ? oldest : undefined;
+    return oldest;
   }
 
   #clear(): void {
     this.#heap.clear();
+    this.#isLineInOrder = true;
     this.#line.length = 0;
     this.#lineHead = 0;
   }

@@ -20,6 +20,9 @@ export interface AttemptIdentity {
   readonly traceparent?: string | undefined;
 }
 
+/** A task by its name, with its instance: the names that it uses are those of the instance's namespace. */
+export type TaskOfInstance = Pick<AttemptIdentity, "instanceId" | "taskName">;
+
 /** An attempt for the dispatcher: its place in the order, and what a worker needs to run it. */
 export interface TaskRun extends AttemptIdentity {
   /** JSON text. */
@@ -58,7 +61,11 @@ export interface TaskInputs {
 
 /** Notified about a run: of one end at most, and of nothing after an abort. */
 export interface AttemptListener {
-  /** Called when the run starts; again if the worker refused it and it starts on another. */
+  /**
+   * Called when the run starts; again if the worker refused it and it starts on another. A job in this process that ends
+   * inside its call has no start of its own: `onEnded` says when it started. The start of a cautious run comes before its
+   * job is called.
+   */
   onStarted(run: TaskRun, execution: Required<Execution>): void;
   /**
    * Called when the run has ended. Payloads in the outcome are plain JSON text, whatever their size. The listener calls

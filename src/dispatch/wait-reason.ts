@@ -1,3 +1,6 @@
+import { defaultDomain } from "./domain-pools.ts";
+import type { AttemptIdentity } from "./task-run.ts";
+import { defaultNamespace, localName, namespaceOf } from "../base/namespace.ts";
 /**
  * The reason why a task waits, as a code for programs; `text` is for people.
  *
@@ -19,5 +22,68 @@ export type WaitReason =
 
 export interface TaskWait {
   readonly reason: WaitReason;
+  /** Completes the phrase "waits for". */
   readonly text: string;
+  /** The domain whose slots are taken. In a cluster, what runs and waits is that of one member. */
+  readonly slots?: DomainSlots | undefined;
+  /** The maximum that is reached: tasks of the instance, or instances of the workflow. */
+  readonly max?: number | undefined;
+}
+
+export interface DomainSlots {
+  readonly domain: string;
+  readonly size: number;
+  readonly running: number;
+  readonly waiting: number;
+}
+
+/** The waits of attempts in the dispatcher. */
+export const waits = {
+  noWorker: (job: string): TaskWait => {
+    return { reason: "no-worker", text: `job ${localName(job)}, which is not registered on any worker` };
+  },
+  noDomain: (domain: string): TaskWait => ({
+    reason: "domain",
+    text: `domain ${localName(domain)}, which is not declared`,
+  }),
+  noSlots: (domain: DomainSlots): TaskWait => {
+    const text = `a slot in domain ${localName(domain.domain)}, which has no slots: the other domains take the whole pool`;
+    return { reason: "domain", text, slots: slotsOf(domain) };
+  },
+  engine: (text: string): TaskWait => ({ reason: "engine", text }),
+  freeWorker: (job: string): TaskWait => ({
+    reason: "slot",
+    text: `a free slot on a worker that has job ${localName(job)}`,
+  }),
+  /** Attempts that were lost with their process run one after the other. */
+  suspect: (taskName: string, losses: number): TaskWait => {
+    return { reason: "isolation", text: `${taskName}, because both were lost, this one ${losses} times` };
+  },
+  isolation: {
+    reason: "isolation",
+    text: "tasks that were lost with their process, which run alone for a moment",
+  } satisfies TaskWait,
+  freeSlot: (reason: "slot" | "domain", domain: DomainSlots): TaskWait => {
+    return { reason, text: `a free slot in domain ${localName(domain.domain)}`, slots: slotsOf(domain) };
+  },
+} as const;
+
+function slotsOf({ domain, size, running, waiting }: DomainSlots): DomainSlots {
+  return { domain: localName(domain), size, running, waiting };
+}
+
+/** True for a task outside `default` in the domain that all namespaces share: its counts are not for the task's users. */
+export function countsOthers({
+  instanceId,
+  domain,
+}: Pick<AttemptIdentity, "instanceId" | "domain" | "taskName">): boolean {
+  return domain === defaultDomain && namespaceOf(instanceId) !== defaultNamespace;
+}
+
+/** Tasks of another namespace are not named. */
+export function suspectFor(
+  { instanceId }: Pick<AttemptIdentity, "instanceId" | "domain" | "taskName">,
+  suspect: Pick<AttemptIdentity, "instanceId" | "domain" | "taskName">,
+): string {
+  return namespaceOf(instanceId) === namespaceOf(suspect.instanceId) ? suspect.taskName : "another task";
 }

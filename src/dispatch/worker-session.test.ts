@@ -59,9 +59,9 @@ function descriptorOf(attemptId: string): AttemptDescriptor {
 
 function identityOf(
   attempt: string,
-): Pick<TaskLogLine, "attemptId" | "instanceId" | "workflowName" | "taskName" | "attempt"> {
+): Pick<TaskLogLine, "attemptId" | "namespace" | "instanceId" | "workflowName" | "taskName" | "attempt"> {
   const { attemptId, instanceId, workflowName, taskName, attempt: number } = descriptorOf(attempt);
-  return { attemptId, instanceId, workflowName, taskName, attempt: number };
+  return { attemptId, namespace: "default", instanceId, workflowName, taskName, attempt: number };
 }
 
 /** A session, and a worker that says what the test wants it to say. */
@@ -76,7 +76,7 @@ class SessionRig {
 
   constructor(parts: Partial<SessionParts> = {}) {
     this.session = new WorkerSession(
-      { id: "w", address: "m/w" },
+      { id: "w", address: "m/w", namespace: "default" },
       {
         clock: this.clock,
         logger: new LogBook(),
@@ -163,13 +163,13 @@ describe("a session", () => {
   });
 
   test("grants with everything a worker needs, and its answer is the worker's result", async () => {
-    const rig = connected({ fenceOf: () => ({ shard: 3, epoch: 7 }) });
+    const rig = connected({ fenceOf: () => ({ incarnation: 0, shard: 3, epoch: 7 }) });
     const inputs = { context: { a: "1" }, outputs: { b: "2" } };
     const given = { params: '{"x":1}', inputs: () => Promise.resolve(inputs), timeoutMs: Infinity };
     const { number, said } = await rig.grant("a", given);
     const descriptor = describeAttempt(makeRun(owner, "a", given), rig.clock.now());
     assert.equal("timeoutMs" in descriptor, false);
-    const fence = { shard: 3, epoch: 7 };
+    const fence = { incarnation: 0, shard: 3, epoch: 7 };
     const grant: Grant = { type: "Grant", descriptor, params: '{"x":1}', inputs, fence, grant: number };
     assert.deepEqual(rig.link.take(), [grant]);
     assert.equal(rig.session.freeSlots, 1);
@@ -180,7 +180,7 @@ describe("a session", () => {
   });
 
   test("passes a result's sub-tasks through those who know the engine", async () => {
-    const checkOutcome = (outcome: Outcome, taskName: string): Promise<Outcome> =>
+    const checkOutcome = (outcome: Outcome, { taskName }: { taskName: string }): Promise<Outcome> =>
       Promise.resolve({ ...outcome, output: taskName } as Outcome);
     const rig = connected({ checkOutcome });
     const { number, said } = await rig.grant("a");

@@ -5,8 +5,9 @@ import type { Logger } from "../base/logger.ts";
 import type { ClusterTimings } from "../cluster/timings.ts";
 import type { Outcome } from "../kernel/input.ts";
 import type { Abort } from "./abort.ts";
-import { type AttemptDescriptor, describeAttempt } from "./attempt-descriptor.ts";
-import { SessionAttempt } from "./session-attempt.ts";
+import { type AttemptDescriptor, describeAttempt, localNames } from "./attempt-descriptor.ts";
+import { type ReportedResult, SessionAttempt, type StoppingAttempt } from "./session-attempt.ts";
+import { SessionJobs } from "./session-jobs.ts";
 import type { Link } from "./link.ts";
 import {
   formatMessage,
@@ -16,6 +17,7 @@ import {
   type Heartbeat,
   type RenewalAge,
   type Hello,
+  type JobDetails,
   type LoggedLine,
   type MemberMessage,
   type GrantRefusal,
@@ -25,7 +27,7 @@ import {
   type WorkerMessage,
 } from "./session-message.ts";
 import type { OnTaskLog } from "./task-log.ts";
-import type { TaskRun } from "./task-run.ts";
+import type { TaskOfInstance, TaskRun } from "./task-run.ts";
 import type { WorkerAnswer, ConnectedWorker, WorkerConnection } from "./worker.ts";
 
 export interface SessionParts {
@@ -35,7 +37,7 @@ export interface SessionParts {
   /** The shard of a run and the epoch in which this member owns it; undefined for runs that belong to no shard. */
   readonly fenceOf?: (run: TaskRun) => GrantFence | undefined;
   /** Checks the sub-tasks in an outcome, which a remote worker cannot do. */
-  readonly checkOutcome?: (outcome: Outcome, taskName: string) => Outcome | Promise<Outcome>;
+  readonly checkOutcome?: (outcome: Outcome, task: TaskOfInstance) => Outcome | Promise<Outcome>;
   /** The age of the last lease renewal by the owner of a hosted attempt; 0 for this member's own attempts. */
   readonly renewalAgeMs?: (attemptId: string) => number;
   /**
@@ -44,6 +46,8 @@ export interface SessionParts {
    */
   readonly onAnnounced: (attempt: AnnouncedAttempt) => void;
   readonly onTaskLog?: OnTaskLog | undefined;
+  /** Called with the details of its jobs when a worker has connected. */
+  readonly onJobs?: ((jobs: readonly JobDetails[], namespace: string) => void) | undefined;
   /** Called when the worker may have other jobs or more free slots than before. */
   readonly onChanged: (session: WorkerSession) => void;
   readonly onOver: (session: WorkerSession, how: SessionEnd) => void;
@@ -80,9 +84,10 @@ export interface AnnouncedAttempt {
  */
 export class WorkerSession implements ConnectedWorker {
   readonly isRemote = true;
-  /** The worker's id, prefixed with its principal if it has one. */
+  /** The worker's id, prefixed with its namespace and its principal. */
   readonly id: string;
   readonly address: string;
+  readonly namespace: string;
   readonly #parts: SessionParts;
   readonly #reserved = new Set<string>();
   readonly #attempts = new Map<string, SessionAttempt>();
@@ -90,7 +95,7 @@ export class WorkerSession implements ConnectedWorker {
   readonly #reported = new Map<string, ReportedResult>();
   /** Aborted attempts that the worker may not have stopped yet. */
   readonly #stopping = new Set<StoppingAttempt>();
-  #jobs: ReadonlySet<string> = new Set();
+  #jobs: SessionJobs;
   #slots = 0;
   #link: Link | undefined;
   /** True if no hello has come over the link yet. */
@@ -110,10 +115,12 @@ export class WorkerSession implements ConnectedWorker {
   #reachableSince: number | undefined;
   #timer: Timer | undefined;
 
-  constructor(worker: { readonly id: string; readonly address: string }, parts: SessionParts) {
+  constructor(worker: Pick<WorkerSession, "id" | "address" | "namespace">, parts: SessionParts) {
     this.id = worker.id;
     this.address = worker.address;
+    this.namespace = worker.namespace;
     this.#parts = parts;
+    this.#jobs = new SessionJobs(worker.namespace, []);
     this.#heardAt = parts.clock.monotonic();
     this.#lastHeardAt = parts.clock.now();
     this.#armTimer(parts.timings.workerLostMs);
@@ -143,7 +150,7 @@ export class WorkerSession implements ConnectedWorker {
   }
 
   get jobs(): readonly string[] {
-    return [...this.#jobs];
+    return this.#jobs.ids;
   }
 
   timeoutGraceMs(since: number): number {
@@ -279,8 +286,7 @@ export class WorkerSession implements ConnectedWorker {
     const ended = this.#reported.get(attemptId) ?? [...this.#stopping].find((each) => each.attemptId === attemptId);
     const descriptor = running?.isFollowed === true ? running.descriptor : ended?.descriptor;
     if (descriptor === undefined) return;
-    const { instanceId, workflowName, taskName, attempt } = descriptor;
-    this.#parts.onTaskLog?.({ attemptId, instanceId, workflowName, taskName, attempt, at, level, message, fields });
+    this.#parts.onTaskLog?.({ attemptId, ...localNames(descriptor), at, level, message, fields });
   }
 
   /** Makes the worker unreachable: it gets nothing new until it connects again. */
@@ -302,13 +308,15 @@ export class WorkerSession implements ConnectedWorker {
 
   #onHello(hello: Hello): void {
     if (hello.sequence <= this.#sequence) return;
-    this.#jobs = new Set(hello.jobs);
+    this.#jobs = new SessionJobs(this.namespace, hello.jobs);
+    if (this.#isNew && hello.slots > 0) this.#parts.onJobs?.(hello.jobDetails ?? [], this.namespace);
     this.#slots = hello.slots;
     const running = hello.running.map(keyOf);
     const listed = [...running, ...hello.results.map(keyOf)];
     if (this.#isNew) this.#onFirstHello(hello, listed);
     const verdict = this.#reconcile(hello, running, listed);
-    this.#send({ type: "Welcome", welcome: this.address, ...verdict });
+    const { workerBeatMs: beatMs, workerLostMs: lostMs } = this.#parts.timings;
+    this.#send({ type: "Welcome", welcome: this.address, beatMs, lostMs, ...verdict });
     this.#parts.onChanged(this);
   }
 
@@ -551,8 +559,8 @@ export class WorkerSession implements ConnectedWorker {
     }
   }
 
-  #checkOutcome(outcome: Outcome, { taskName }: AttemptDescriptor): Outcome | Promise<Outcome> {
-    return this.#parts.checkOutcome?.(outcome, taskName) ?? outcome;
+  #checkOutcome(outcome: Outcome, descriptor: AttemptDescriptor): Outcome | Promise<Outcome> {
+    return this.#parts.checkOutcome?.(outcome, descriptor) ?? outcome;
   }
 
   #sendAbort(key: GrantKey, reason: unknown): void {
@@ -563,23 +571,6 @@ export class WorkerSession implements ConnectedWorker {
   #send(message: MemberMessage): void {
     this.#link?.send(formatMessage(message));
   }
-}
-
-interface StoppingAttempt {
-  readonly attemptId: string;
-  readonly descriptor: AttemptDescriptor;
-  grant: number;
-  readonly reason: unknown;
-  readonly promise: Promise<"stopped" | "disconnected">;
-  readonly resolve: (how: "stopped" | "disconnected") => void;
-}
-
-interface ReportedResult {
-  grant: number;
-  readonly descriptor: AttemptDescriptor;
-  /** Monotonic time at which it was last passed on. */
-  since: number;
-  isFollowed: boolean;
 }
 
 function keyOf({ grant, descriptor }: RunningAttempt): GrantKey {

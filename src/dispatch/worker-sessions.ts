@@ -1,5 +1,8 @@
 import { EngineError, messageOf } from "../base/error.ts";
+import { defaultNamespace, namespaceOf } from "../base/namespace.ts";
+import type { AttemptDescriptor } from "./attempt-descriptor.ts";
 import type { Dispatcher } from "./dispatcher.ts";
+import { defaultDomain } from "./domain-pools.ts";
 import type { Link, LinkListener } from "./link.ts";
 import { formatMessage, type WorkerMessage } from "./session-message.ts";
 import { parseWorkerMessage } from "./session-schema.ts";
@@ -11,6 +14,19 @@ export interface WorkerSessionsParts extends Omit<SessionParts, "onChanged" | "o
   readonly addressOf: (worker: string) => string;
   /** True if the lease is valid: without it, workers are sent to other members. */
   readonly mayServe?: () => boolean;
+}
+
+/** Whom a worker was authenticated as. */
+export interface WorkerIdentity {
+  /** Only workers of the same principal can take over its id, or bring along attempts that it ran. */
+  readonly principal?: string;
+  /** The namespace whose tasks it runs. Default `default`. */
+  readonly namespace?: string;
+}
+
+interface WorkerOrigin {
+  readonly namespace: string;
+  readonly prefix: string;
 }
 
 /** The sessions of a member's remote workers: one per worker, through all its connections. */
@@ -33,8 +49,8 @@ export class WorkerSessions {
   }
 
   /** Accepts a worker's connection. Returns the listener for its messages, which never throws. */
-  accept(link: Link, principal?: string): LinkListener {
-    const prefix = principal === undefined ? "" : `${encodeURIComponent(principal)}/`;
+  accept(link: Link, { principal, namespace = defaultNamespace }: WorkerIdentity = {}): LinkListener {
+    const origin: WorkerOrigin = { namespace, prefix: prefixOf(namespace, principal) };
     let session: WorkerSession | undefined;
     let isClosed = false;
     const close = (): void => {
@@ -46,10 +62,10 @@ export class WorkerSessions {
         if (isClosed) return;
         try {
           const message = parseWorkerMessage(text);
-          refuseOtherWorker(message, prefix, session);
+          refuseOtherWorker(message, origin, session);
           // A member without a valid lease renews none. It disconnects the worker as soon as it notices.
           if (session !== undefined && this.#parts.mayServe?.() === false) return;
-          session ??= this.#attach(link, message, prefix);
+          session ??= this.#attach(link, message, origin);
           session?.receive(link, message);
         } catch (error) {
           this.#refuse(link, session, error);
@@ -77,7 +93,7 @@ export class WorkerSessions {
   }
 
   /** Attaches the link to the session of the worker that says hello. Ignores messages before the hello, which were reordered. */
-  #attach(link: Link, message: WorkerMessage, prefix: string): WorkerSession | undefined {
+  #attach(link: Link, message: WorkerMessage, { prefix, namespace }: WorkerOrigin): WorkerSession | undefined {
     if (message.type !== "Hello") return undefined;
     const { dispatcher, mayServe, addressOf } = this.#parts;
     if (dispatcher.isShutDown || mayServe?.() === false) {
@@ -85,11 +101,11 @@ export class WorkerSessions {
       link.close();
       return undefined;
     }
-    // Ids are scoped by principal: the same id under another principal is another worker.
+    // Ids are scoped by namespace and principal: the same id under another of either is another worker.
     const id = `${prefix}${message.worker}`;
     let session = this.#byWorker.get(id);
     if (session === undefined) {
-      session = new WorkerSession({ id, address: addressOf(id) }, this.#sessionParts());
+      session = new WorkerSession({ id, address: addressOf(id), namespace }, this.#sessionParts());
       this.#byWorker.set(id, session);
       this.#parts.logger.info({ worker: session.address, slots: message.slots }, "a worker has connected");
       // The dispatcher must know the worker before it can adopt the attempts that the worker announces.
@@ -119,7 +135,31 @@ export class WorkerSessions {
 }
 
 /** Refuses a hello of another worker than the first one over this link. WORKER_MESSAGE_INVALID. */
-function refuseOtherWorker(message: WorkerMessage, prefix: string, session: WorkerSession | undefined): void {
-  if (message.type !== "Hello" || session === undefined || `${prefix}${message.worker}` === session.id) return;
+function refuseOtherWorker(message: WorkerMessage, origin: WorkerOrigin, session: WorkerSession | undefined): void {
+  if (message.type !== "Hello") return;
+  for (const { descriptor } of [...message.running, ...message.results]) refuseForeign(descriptor, origin.namespace);
+  if (session === undefined || `${origin.prefix}${message.worker}` === session.id) return;
   throw new EngineError("WORKER_MESSAGE_INVALID", "the message is refused: Hello.worker changes over one connection");
+}
+
+/** Refuses an attempt of another namespace, which this worker was never granted. */
+function refuseForeign({ instanceId, workflowName, job, domain }: AttemptDescriptor, namespace: string): void {
+  const names = [
+    instanceId,
+    job,
+    ...(workflowName === "" ? [] : [workflowName]),
+    ...(domain === defaultDomain ? [] : [domain]),
+  ];
+  if (names.every((name) => namespaceOf(name) === namespace)) return;
+  const message = "the message is refused: Hello announces an attempt that does not belong to the worker's namespace";
+  throw new EngineError("WORKER_MESSAGE_INVALID", message);
+}
+
+/**
+ * The first part of the worker's id. Outside `default` it begins with the namespace and a colon, which no encoded
+ * principal contains.
+ */
+function prefixOf(namespace: string, principal: string | undefined): string {
+  if (namespace !== defaultNamespace) return `${namespace}:${encodeURIComponent(principal ?? "")}/`;
+  return principal === undefined ? "" : `${encodeURIComponent(principal)}/`;
 }

@@ -41,7 +41,9 @@ export interface ConnectedWorker extends Worker {
   readonly isReachable: boolean;
   /** Epoch ms of its last message. */
   readonly lastHeardAt: number;
-  /** The ids of its jobs. */
+  /** The namespace whose tasks it runs. */
+  readonly namespace: string;
+  /** The qualified ids of its jobs. */
   readonly jobs: readonly string[];
   /**
    * Time for which an attempt that has run since that monotonic time may not time out. Infinity while the worker is
@@ -83,4 +85,10 @@ export interface WorkerConnection {
 
 export function isConnected(worker: Worker): worker is ConnectedWorker {
   return worker.isRemote;
+}
+
+/** A connected worker, and how many attempts it runs for this process. */
+export interface ConnectedOverview {
+  readonly worker: ConnectedWorker;
+  readonly runningTasks: number;
 }

@@ -1,9 +1,11 @@
 import { SettingCheck } from "../authoring/setting-check.ts";
 import { preview } from "../base/preview.ts";
 import { EngineError } from "../base/error.ts";
+import { refuseMark } from "../base/namespace.ts";
 import type { EndStatus, InstanceStatus } from "../kernel/status.ts";
 import type { InstanceFilter } from "../stores/store.ts";
-import type { RaisedData, RunJobOptions, StartOptions, SubmitOptions } from "./start-options.ts";
+import { noOptions } from "./start-options.ts";
+import type { PauseOptions, RaisedData, RunJobOptions, StartOptions, SubmitOptions } from "./start-options.ts";
 
 const instanceIdLengthMax = 512;
 const endStatuses: readonly EndStatus[] = ["Success", "Failed", "Terminated"];
@@ -11,15 +13,18 @@ const instanceStatuses: readonly InstanceStatus[] = ["Ready", "Running", "Paused
 
 /** Checks the arguments of the engine's methods, for callers without a compiler. All throw `OPTION_INVALID`. */
 export function checkInstanceId(instanceId: unknown): void {
-  if (typeof instanceId === "string" && instanceId !== "") return;
-  throw invalid(`an instance id is text, not empty, got ${preview(instanceId)}`);
+  if (typeof instanceId !== "string" || instanceId === "")
+    throw invalid(`an instance id is text, not empty, got ${preview(instanceId)}`);
+  refuseMark("an instance id", instanceId);
 }
 
 export function checkSubmitOptions(options: SubmitOptions): void {
+  if (options === noOptions) return;
   const check = new SettingCheck("OPTION_INVALID", "submitWorkflow");
   check.options(options, submitNames);
   if (options.reuse !== undefined) check.flag("reuse", options.reuse);
   if (options.instanceId !== undefined) checkGivenId("submitWorkflow", options.instanceId);
+  if (options.app !== undefined) check.name("app", options.app);
   if (options.maxConcurrentTasks !== undefined) check.wholeNumber("maxConcurrentTasks", options.maxConcurrentTasks, 1);
 }
 
@@ -29,6 +34,7 @@ const submitNames = {
   params: true,
   maxConcurrentTasks: true,
   traceparent: true,
+  app: true,
 } as const;
 
 export function checkRunJobOptions(options: RunJobOptions): void {
@@ -36,6 +42,7 @@ export function checkRunJobOptions(options: RunJobOptions): void {
   check.options(options, runJobNames);
   if (options.reuse !== undefined) check.flag("reuse", options.reuse);
   if (options.instanceId !== undefined) checkGivenId("runJob", options.instanceId);
+  if (options.app !== undefined) check.name("app", options.app);
   if (options.context !== undefined) check.object("context", options.context);
 }
 
@@ -48,12 +55,14 @@ const runJobNames = {
   domain: true,
   context: true,
   traceparent: true,
+  app: true,
 } as const;
 
 export function checkStartOptions(options: StartOptions): void {
   const check = new SettingCheck("OPTION_INVALID", "startWorkflow");
-  check.options(options, { instanceId: true, reuse: true, whenActive: true, traceparent: true });
-  const { reuse, whenActive } = options;
+  check.options(options, { instanceId: true, reuse: true, whenActive: true, traceparent: true, app: true });
+  const { reuse, whenActive, app } = options;
+  if (app !== undefined) check.name("app", app);
   if (reuse !== undefined && typeof reuse !== "boolean") check.oneOf("reuse", reuse, ["unless-succeeded"]);
   if (whenActive !== undefined) check.oneOf("whenActive", whenActive, ["refuse", "use", "terminate"]);
 }
@@ -99,7 +108,14 @@ export function checkPatch(patch: unknown): void {
 }
 
 export function checkReason(reason: unknown): void {
-  if (typeof reason !== "string") throw invalid(`the reason to terminate must be text, got ${preview(reason)}`);
+  if (typeof reason !== "string") throw invalid(`the reason must be text, got ${preview(reason)}`);
+}
+
+export function checkPauseOptions(options: PauseOptions): void {
+  const check = new SettingCheck("OPTION_INVALID", "pauseWorkflowInstance");
+  check.options(options, { by: true, reason: true });
+  if (options.by !== undefined) check.name("by", options.by);
+  if (options.reason !== undefined) checkReason(options.reason);
 }
 
 /** Checks a task given by its name or its number within the instance. */
@@ -125,6 +141,7 @@ const filterNames = {
   status: true,
   workflow: true,
   idPrefix: true,
+  app: true,
   createdFrom: true,
   createdTo: true,
   before: true,
@@ -139,7 +156,11 @@ export function checkFilter(filter: Partial<InstanceFilter>): void {
     check.texts("status", status);
     for (const each of status) check.oneOf("status", each, instanceStatuses);
   }
-  for (const [name, text] of Object.entries({ workflow: filter.workflow, idPrefix: filter.idPrefix })) {
+  for (const [name, text] of Object.entries({
+    workflow: filter.workflow,
+    idPrefix: filter.idPrefix,
+    app: filter.app,
+  })) {
     if (text !== undefined && typeof text !== "string") check.refuse(`${name} must be text, got ${preview(text)}`);
   }
   if (limit !== undefined) check.wholeNumber("limit", limit, 1);

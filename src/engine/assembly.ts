@@ -4,9 +4,12 @@ import { JobRegistry } from "../authoring/job-registry.ts";
 import { Workflow } from "../authoring/workflow.ts";
 import { CodeWatch } from "../code/watch-code.ts";
 import { Dispatcher, type DispatcherOptions } from "../dispatch/dispatcher.ts";
+import { qualifyDomain } from "../dispatch/domain-pools.ts";
 import { Expressions } from "../expressions/expression.ts";
 import type { MachineLimits } from "../kernel/machine.ts";
 import { ClusterMember } from "../member/cluster-member.ts";
+import { LoneWorkers } from "../member/lone-workers.ts";
+import type { RemoteWorkersParts } from "../member/remote-workers.ts";
 import { CallClient } from "../runtime/call-client.ts";
 import { CallHandler } from "../runtime/call-handler.ts";
 import { DefinitionSaver } from "../runtime/definition-saver.ts";
@@ -14,19 +17,28 @@ import { Definitions } from "../runtime/definitions.ts";
 import { Region } from "../runtime/region.ts";
 import { StoreProbe } from "../runtime/store-probe.ts";
 import { scheduleWorkflow } from "../schedules/schedule-workflow.ts";
+import { RollbackDetector } from "../stores/rollback-detector.ts";
 import type { DomainRow } from "../stores/store.ts";
 import { EmbeddedWorker } from "../worker/embedded-worker.ts";
 import { ThreadWorker } from "../worker/thread-worker.ts";
 import { EngineState } from "./engine-state.ts";
-import { Executor } from "./executor.ts";
+import { Executor, ExecutorState } from "./executor.ts";
+import { JobAnnouncements } from "./job-announcements.ts";
+import type { JobSyncParts } from "./job-sync.ts";
 import { LifeCycle } from "./life-cycle.ts";
 import { Maintenance } from "./maintenance.ts";
+import { answerMember } from "./member-requests.ts";
+import type { NamespaceParts } from "./namespace-parts.ts";
+import { Namespaces } from "./namespaces.ts";
 import type { ResolvedOptions } from "./options.ts";
 import { OutageDeadline } from "./outage-deadline.ts";
+import { ownVersion } from "./own-version.ts";
 import { ProcessCode } from "./process-code.ts";
 import { Registration } from "./registration.ts";
+import { Relay } from "./relay.ts";
 import { Submission } from "./submission.ts";
 import { Watchdog } from "./watchdog.ts";
+import { namespaceOf } from "../base/namespace.ts";
 
 /**
  * The parts of one engine, joined: a store, a pool of workers, and the instances between them. Parts that need each other
@@ -35,49 +47,57 @@ import { Watchdog } from "./watchdog.ts";
 export class Assembly {
   readonly options: ResolvedOptions;
   readonly state = new EngineState();
-  readonly registry = new JobRegistry();
-  readonly code = new CodeRegistry();
+  readonly namespaces = new Namespaces((namespace) => this.#makeNamespace(namespace));
   readonly dispatcher: Dispatcher;
   /** Undefined for an engine alone on its store. */
   readonly member: ClusterMember | undefined;
-  readonly executor: Executor;
+  /** The remote workers of an engine alone; undefined in a cluster, and if none may connect. */
+  readonly loneWorkers: LoneWorkers | undefined;
+  readonly announcements: JobAnnouncements;
   readonly definitions: Definitions;
   readonly region: Region;
   readonly calls: CallClient;
-  readonly submission: Submission;
-  readonly registration: Registration;
   readonly maintenance: Maintenance;
   readonly outage: OutageDeadline;
+  /** Undefined for an engine alone on its store. */
+  readonly relay: Relay | undefined;
   readonly lifeCycle: LifeCycle;
   readonly #ownAddress = `${hostname()}:${process.pid}`;
   readonly #saver: DefinitionSaver;
-  readonly #watch: CodeWatch | undefined;
+  readonly #executorState = new ExecutorState();
+  readonly #expressions = new Expressions();
   readonly #watchdog: Watchdog | undefined;
   readonly #processCode: ProcessCode;
 
   /** `POOL_SIZE_INVALID`, `JOB_DUPLICATE`, `WORKFLOW_DUPLICATE`, `WORKFLOW_INVALID`. */
-  constructor(options: ResolvedOptions) {
-    this.options = options;
-    const { storage: store, clock, logger, jobs, workflows, watchCode, watchdog } = options;
-    this.#watchdog = watchdog && new Watchdog(watchdog, logger);
-    this.#watch = watchCode ? new CodeWatch(logger) : undefined;
-    this.#processCode = this.#makeProcessCode();
-    for (const job of jobs) this.registry.register(job);
-    this.code.registerOwn(scheduleWorkflow);
-    for (const workflow of workflows) if (!(workflow instanceof Workflow)) this.code.register(workflow);
+  constructor(given: ResolvedOptions) {
+    const rollbacks = new RollbackDetector(given.storage, (error) => this.lifeCycle.onRolledBack(error));
+    const options = (this.options = { ...given, storage: rollbacks.store });
+    const { storage: store, clock, logger, jobs, workflows, watchCode } = options;
+    this.#watchdog = this.#makeWatchdog();
+    const watch = watchCode ? new CodeWatch(logger) : undefined;
+    this.#processCode = this.#makeProcessCode(watch);
     this.dispatcher = this.#makeDispatcher();
+    this.announcements = this.#makeAnnouncements();
     this.member = this.#makeMember();
-    this.executor = this.#makeExecutor();
+    this.loneWorkers = this.#makeLoneWorkers();
     this.definitions = new Definitions(store);
-    this.#saver = new DefinitionSaver({ store, clock, definitions: this.definitions, dispatcher: this.dispatcher });
-    const expressions = new Expressions();
-    this.region = this.#makeRegion(expressions);
+    this.#saver = new DefinitionSaver({ clock, definitions: this.definitions, dispatcher: this.dispatcher });
+    this.region = this.#makeRegion(watch);
+    const { member, region } = this;
+    this.relay = member && new Relay({ member, region, clock, random: options.random, logger });
     this.calls = this.#makeCalls();
-    this.submission = this.#makeSubmission(expressions);
-    this.registration = this.#makeRegistration();
+    const { registry, code } = this.own;
+    for (const job of jobs) registry.register(job);
+    for (const workflow of workflows) if (!(workflow instanceof Workflow)) code.register(workflow);
     this.maintenance = new Maintenance({ region: this.region, calls: this.calls, store, clock, logger, options });
     this.outage = new OutageDeadline(clock);
     this.lifeCycle = this.#makeLifeCycle();
+  }
+
+  /** The parts of the engine's own namespace. */
+  get own(): NamespaceParts {
+    return this.namespaces.get(this.options.namespace);
   }
 
   /** The name under which this process owns shards and runs jobs. */
@@ -85,15 +105,22 @@ export class Assembly {
     return this.member?.id ?? this.#ownAddress;
   }
 
-  #makeProcessCode(): ProcessCode {
+  #makeWatchdog(): Watchdog | undefined {
+    const { watchdog, logger, cluster, storage } = this.options;
+    const source = storage.leaseConnection;
+    const lease = cluster && source && { source, timings: cluster.timings };
+    return watchdog && new Watchdog(watchdog, logger, lease);
+  }
+
+  #makeProcessCode(watch: CodeWatch | undefined): ProcessCode {
     const { clock, logger } = this.options;
     return new ProcessCode({
-      registry: this.code,
+      find: (workflow, version) => this.namespaces.findCode(workflow, version),
       clock,
       logger,
-      versionOf: (workflow) => this.registration.versionOf(workflow),
+      versionOf: (workflow) => this.namespaces.versionOf(workflow),
       hasDomain: (domain) => this.dispatcher.hasDomain(domain),
-      watch: this.#watch,
+      watch,
       loopWatch: this.#watchdog?.loopWatch,
     });
   }
@@ -109,7 +136,9 @@ export class Assembly {
       graceMs,
       ...(runsJobs && { worker: this.#makeWorker() }),
     };
-    if (cluster === undefined) return new Dispatcher(alone);
+    if (cluster === undefined) {
+      return new Dispatcher({ ...alone, onDetached: (run, gone) => this.loneWorkers?.onDetached(run, gone) });
+    }
     return new Dispatcher({
       ...alone,
       sharedDomains: true,
@@ -123,12 +152,12 @@ export class Assembly {
     const { clock, logger, maxSubTasks, cluster, onTaskLog, aroundJob } = this.options;
     return new EmbeddedWorker({
       ...(cluster !== undefined && { mayStart: () => this.#isLeaseValid() }),
-      jobs: { get: (id) => this.registry.find(id)?.job },
+      jobs: { get: (id) => this.namespaces.findJob(id) },
       logger,
       threads: new ThreadWorker({ clock, logger }),
       address: () => this.address,
       maxSubTasks,
-      checkSubTasks: (subTasks, parentName) => this.registration.checkSubTasks(subTasks, parentName),
+      checkSubTasks: (subTasks, parent) => this.namespaces.checkSubTasks(subTasks, parent),
       onTaskLog,
       onProgress: (id, progress) => this.dispatcher.noteProgress(id, progress),
       aroundJob,
@@ -152,16 +181,57 @@ export class Assembly {
       dispatcher: this.dispatcher,
       domains,
       runsJobs,
+      version: ownVersion(),
       stopGraceMs,
+      leaseThread: cluster.leaseThread ?? this.#watchdog?.leaseThread,
+      onTaskLog,
+      onJobs: (details, namespace) => void this.announcements.announce(namespace, details),
+    });
+  }
+
+  #makeAnnouncements(): JobAnnouncements {
+    const { storage: store, clock, logger } = this.options;
+    return new JobAnnouncements({
+      store,
+      clock,
+      logger,
+      registryOf: (namespace) => this.namespaces.get(namespace).registry,
+      onAdded: (namespace) => this.namespaces.get(namespace).registration.onJobsAnnounced(),
+    });
+  }
+
+  #makeLoneWorkers(): LoneWorkers | undefined {
+    const { clock, logger, loneWorkers: timings, onTaskLog } = this.options;
+    const { dispatcher, state } = this;
+    if (timings === undefined) return undefined;
+    return new LoneWorkers({
+      clock,
+      logger,
+      timings,
+      dispatcher,
+      onJobs: (details, namespace) => void this.announcements.announce(namespace, details),
+      address: this.#ownAddress,
+      mayServe: () => !state.isFenced,
       onTaskLog,
     });
   }
 
-  #makeExecutor(): Executor {
+  #makeNamespace(namespace: string): NamespaceParts {
+    const registry = new JobRegistry();
+    const code = new CodeRegistry();
+    code.registerOwn(scheduleWorkflow);
+    const submission = this.#makeSubmission({ namespace, registry, code });
+    const registration = this.#makeRegistration({ namespace, registry, code, submission });
+    return { namespace, registry, code, submission, registration, executor: this.#makeExecutor(namespace, registry) };
+  }
+
+  #makeExecutor(namespace: string, registry: JobRegistry): Executor {
     const { clock, random, defaultTimeoutSeconds } = this.options;
     return new Executor({
+      namespace,
+      shared: this.#executorState,
       dispatcher: this.dispatcher,
-      registry: this.registry,
+      registry,
       clock,
       random,
       defaultTimeoutSeconds,
@@ -178,25 +248,26 @@ export class Assembly {
     if (!Object.hasOwn(this.options.domains, domain.name)) await this.calls.setDomain(domain);
   }
 
-  #makeRegion(expressions: Expressions): Region {
+  #makeRegion(watch: CodeWatch | undefined): Region {
     const { storage: store, clock, random, logger, cluster, idleMax } = this.options;
     return new Region({
       shardCount: cluster?.shards ?? 1,
       laneCount: store.lanes,
       idleMax,
       ...(this.member !== undefined && { cluster: this.member }),
+      ...(this.loneWorkers !== undefined && { hosting: this.loneWorkers.hosting }),
       store,
       clock,
       random,
       // The code of workflows logs through it too.
-      logger: this.#watch?.logger ?? logger,
+      logger: watch?.logger ?? logger,
       dispatcher: this.dispatcher,
       definitions: this.definitions,
-      expressions,
+      expressions: this.#expressions,
       code: this.#processCode,
       limits: limitsOf(this.options),
       owner: () => this.address,
-      resolveJob: (definition, params) => this.registration.resolveJob(definition, params),
+      resolveJob: (instanceId, definition, params) => this.namespaces.resolveJob(instanceId, definition, params),
       onHealth: (problem) => this.lifeCycle.onHealth(problem),
       onFenced: (shard, error) => this.lifeCycle.onFenced(shard, error),
     });
@@ -205,60 +276,93 @@ export class Assembly {
   /** Creates both sides of calls to instances; a member of a cluster carries calls between them. */
   #makeCalls(): CallClient {
     const { storage: store, clock, random } = this.options;
-    const { member, region, registry, dispatcher, definitions } = this;
+    const { member, region, dispatcher, definitions } = this;
     const handler = new CallHandler({
       store,
       clock,
       definitions,
-      registry,
+      registryOf: (instanceId) => this.namespaces.view(namespaceOf(instanceId)).registry,
       dispatcher,
       region,
       allocators: member?.allocators,
       isLeaseValid: () => member?.isLeaseValid() ?? true,
     });
     const client = new CallClient({ clock, random, region, handler, definitions: this.#saver, transport: member });
-    member?.attach({ region, client, handler }, (outcome, taskName) =>
-      this.registration.checkOutcome(outcome, taskName),
-    );
+    const answer = (body: unknown): Promise<unknown> => answerMember(body, this);
+    const checkOutcome: RemoteWorkersParts["checkOutcome"] = (outcome, task) =>
+      this.namespaces.checkOutcome(outcome, task);
+    member?.attach({ region, client, handler, answer, record: () => this.#recordAll() }, checkOutcome);
+    this.loneWorkers?.attach({ region, client }, checkOutcome);
     return client;
   }
 
-  #makeSubmission(expressions: Expressions): Submission {
+  /** Calls under way refer to definitions of workflows that nobody has registered. */
+  async #recordAll(): Promise<void> {
+    await this.#saver.save(this.definitions.all);
+    await this.#record();
+  }
+
+  async #record(): Promise<void> {
+    await this.announcements.learn();
+    return await this.namespaces.record(this.#jobSync(), this.options.clock);
+  }
+
+  #makeSubmission(parts: Pick<NamespaceParts, "namespace" | "registry" | "code">): Submission {
+    const { namespace, workflows } = this.options;
+    const dags = workflows.filter((workflow) => workflow instanceof Workflow);
     return new Submission({
+      ...parts,
       definitions: this.definitions,
-      registry: this.registry,
-      expressions,
-      hasDomain: (domain) => this.dispatcher.hasDomain(domain),
-      workflows: this.options.workflows.filter((workflow) => workflow instanceof Workflow),
-      code: this.code,
+      expressions: this.#expressions,
+      hasDomain: (domain) => this.dispatcher.hasDomain(qualifyDomain(parts.namespace, domain)),
+      learnJobs: async () => (this.member === undefined ? undefined : await this.announcements.learn()),
+      workflows: parts.namespace === namespace ? dags : [],
     });
   }
 
-  #makeRegistration(): Registration {
-    const { storage: store, clock, logger } = this.options;
-    const { state, registry, code, submission, region, dispatcher, member } = this;
-    const isShared = member !== undefined;
-    const definitions = this.#saver;
-    const records = { store, clock, logger, definitions, isShared };
-    return new Registration({ ...records, state, registry, code, submission, region, dispatcher });
+  #makeRegistration(parts: Pick<NamespaceParts, "namespace" | "registry" | "code" | "submission">): Registration {
+    const { clock } = this.options;
+    const { state, region, dispatcher } = this;
+    return new Registration({
+      ...parts,
+      ...this.#jobSync(),
+      clock,
+      definitions: this.#saver,
+      state,
+      region,
+      dispatcher,
+    });
+  }
+
+  #jobSync(): JobSyncParts {
+    const { storage: store, logger } = this.options;
+    return { store, logger, isShared: this.member !== undefined };
   }
 
   #makeLifeCycle(): LifeCycle {
-    const { options, state, dispatcher, executor, region, member, registration, maintenance, outage } = this;
+    const { options, state, dispatcher, region, member, maintenance, outage, relay } = this;
     const { storage: store, clock, logger } = options;
     return new LifeCycle({
       options,
       state,
       dispatcher,
-      executor,
+      executor: this.own.executor,
       region,
       member,
-      registration,
+      loneWorkers: this.loneWorkers,
+      record: () => this.#record(),
       maintenance,
       outage,
+      relay,
       processCode: this.#processCode,
       watchdog: this.#watchdog,
-      storeProbe: new StoreProbe({ store, clock, logger, onHealth: (problem) => region.reportProblem(problem) }),
+      storeProbe: new StoreProbe({
+        store,
+        clock,
+        logger,
+        view: () => store.heartbeat(this.address),
+        onHealth: (problem) => region.reportProblem(problem),
+      }),
       address: () => this.address,
     });
   }

@@ -2,6 +2,7 @@ import type { CodeRegistry } from "../authoring/code-registry.ts";
 import { type CodeWorkflow, isCodeWorkflow } from "../authoring/code-workflow.ts";
 import { EngineError, hasCode } from "../base/error.ts";
 import { preview } from "../base/preview.ts";
+import { qualify } from "../base/namespace.ts";
 import { checkName } from "../code/step-check.ts";
 import { validateValue, textOf } from "../code/values.ts";
 import { hasEnded } from "../kernel/status.ts";
@@ -18,6 +19,7 @@ export interface CodeStart {
   readonly isGivenId: boolean;
   readonly reuse: Reuse;
   readonly traceparent?: string | undefined;
+  readonly app?: string | undefined;
   readonly event?: RaisedData;
 }
 
@@ -25,6 +27,10 @@ export interface CodeStart {
 const noContext = {};
 
 export interface CodeStartsParts {
+  /** The namespace of the ids that are given. */
+  readonly namespace: string;
+  /** The application of instances whose start names none. */
+  readonly app: string | undefined;
   readonly state: EngineState;
   readonly code: CodeRegistry;
   readonly submission: Submission;
@@ -50,17 +56,17 @@ export class CodeStarts {
   }
 
   #startWith(workflow: CodeWorkflow, input: unknown, start: CodeStart): Promise<void> {
-    const { submission, calls } = this.#parts;
-    const { id, isGivenId, reuse, traceparent, event } = start;
+    const { namespace, submission, calls } = this.#parts;
+    const { id, isGivenId, reuse, traceparent, event, app = this.#parts.app } = start;
     const text = textOf(input, `the input of workflow "${workflow.name}"`);
     const definition = submission.defineCode(workflow);
     return calls.start({
-      id,
+      id: qualify(namespace, id),
       isGivenId,
       reuse,
       definition,
       definitions: [definition],
-      input: { context: noContext, trigger: "api", input: text, traceparent },
+      input: { context: noContext, trigger: "api", input: text, traceparent, ...(app !== undefined && { app }) },
       event: event && raisedData(event),
     });
   }

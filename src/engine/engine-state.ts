@@ -22,7 +22,7 @@ export class EngineState {
   /** The reason why the store takes no writes; undefined while it does. */
   problem: unknown;
   readonly #fenced = Promise.withResolvers<EngineError>();
-  /** Another engine has taken over. This never changes back. */
+  /** Another engine has taken over, or the store went back. This never changes back. */
   #fencedBy: EngineError | undefined;
 
   get isUp(): boolean {
@@ -34,6 +34,11 @@ export class EngineState {
     return this.#fencedBy ?? this.problem;
   }
 
+  /** True if this engine does not own its data any more. */
+  get isFenced(): boolean {
+    return this.#fencedBy !== undefined;
+  }
+
   get fenced(): Promise<EngineError> {
     return this.#fenced.promise;
   }
@@ -42,6 +47,16 @@ export class EngineState {
     const message = `another engine has taken over the database, and this one never takes work again; end this process (${messageOf(cause)})`;
     this.#fencedBy = new EngineError("ENGINE_FENCED", message, { cause });
     this.#fenced.resolve(this.#fencedBy);
+  }
+
+  /** The error with which the engine stops if the store went back to an earlier state. */
+  get rolledBackBy(): EngineError | undefined {
+    return hasCode(this.#fencedBy, "STORE_ROLLED_BACK") ? this.#fencedBy : undefined;
+  }
+
+  onRolledBack(error: EngineError): void {
+    this.#fencedBy = error;
+    this.#fenced.resolve(error);
   }
 
   beginStart(): void {
@@ -70,7 +85,7 @@ export class EngineState {
     );
   }
 
-  /** Refuses new work unless the engine is up. `ENGINE_STATE`, `ENGINE_FENCED`, `STORE_GONE`, `STORE_UNAVAILABLE`. */
+  /** Refuses new work unless the engine is up. `ENGINE_STATE`, `ENGINE_FENCED`, `STORE_ROLLED_BACK`, `STORE_GONE`, `STORE_UNAVAILABLE`. */
   refuseUnlessReady(): void {
     this.refuseUnlessUp();
     if (this.#fencedBy !== undefined) throw this.#fencedBy;

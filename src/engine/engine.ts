@@ -1,105 +1,30 @@
-import type { CodeWorkflow } from "../authoring/code-workflow.ts";
-import {
-  defineJob,
-  type Job,
-  type JobFunction,
-  type JobOptions,
-  type JobOptionsWithInput,
-  type ParamsArgument,
-} from "../authoring/job.ts";
-import type { Jsonified } from "../authoring/jsonified.ts";
-import type { Task } from "../authoring/task.ts";
-import { Workflow } from "../authoring/workflow.ts";
-import { assert } from "../base/assert.ts";
-import { EngineError, messageOf } from "../base/error.ts";
-import { toJsonText } from "../base/json-text.ts";
-import { preview } from "../base/preview.ts";
-import type { MemberEvent } from "../cluster/member-event.ts";
-import type { MemberView } from "../cluster/member-view.ts";
-import { checkName } from "../code/step-check.ts";
-import { parseOptional, textOf } from "../code/values.ts";
-import type { DomainOverview } from "../dispatch/dispatcher.ts";
-import type { Link, LinkListener } from "../dispatch/link.ts";
-import type { EndStatus } from "../kernel/status.ts";
-import { type RecordedHistory, recordHistory } from "../runtime/recorded-history.ts";
-import type { InstanceFilter, InstanceSummary } from "../stores/store.ts";
-import type { Breakpoint } from "../views/breakpoint.ts";
-import type { InstanceView, TaskDetails } from "../views/instance-view.ts";
-import { subTaskNode } from "../worker/sub-task-node.ts";
-import {
-  checkFilter,
-  checkFork,
-  checkInstanceId,
-  checkListener,
-  checkPage,
-  checkPatch,
-  checkPurge,
-  checkQueueFilter,
-  checkReason,
-  checkRerun,
-  checkRunJobOptions,
-  checkSignal,
-  checkStartOptions,
-  checkStopOptions,
-  checkSubmitOptions,
-  checkSubscription,
-  checkTask,
-  checkUpdateId,
-  checkUpdateOptions,
-} from "./argument-check.ts";
+import { checkNamespace } from "../base/namespace.ts";
+import type { EngineError } from "../base/error.ts";
+import type { WaitReason } from "../dispatch/wait-reason.ts";
+import { checkListener } from "./argument-check.ts";
 import { Assembly } from "./assembly.ts";
-import { CodeStarts } from "./code-starts.ts";
-import type { Executor } from "./executor.ts";
+import { EngineNamespace } from "./engine-namespace.ts";
 import { type Health, viewHealth } from "./health.ts";
-import { type HistoryEntry, InstanceCalls } from "./instance-calls.ts";
-import { changeOf, type InstanceChange } from "./instance-change.ts";
-import type { InstanceOperations } from "./instance-operations.ts";
-import { InstanceStarts } from "./instance-starts.ts";
-import type { JobTaskOptions } from "./job-workflow.ts";
+import type { InstanceChange } from "./instance-change.ts";
+import { countReasons } from "./queue.ts";
+import { subscribeTo } from "./subscribe-to.ts";
 import { type EngineOptions, resolveOptions } from "./options.ts";
-import {
-  type JobView,
-  jobView,
-  type QueuedTask,
-  type QueueFilter,
-  queuedTasks,
-  type StuckInstance,
-  type WorkerView,
-  workerViews,
-  type WorkflowView,
-} from "./overview.ts";
-import { Purging } from "./purging.ts";
-import { Schedules } from "./schedules.ts";
-import type { RaisedData, RunJobOptions, StartOptions, SubmitOptions } from "./start-options.ts";
-import { jsonTexts } from "./submission.ts";
-import { UpdateFailed } from "./update-failed.ts";
-import { WorkflowController } from "./workflow-controller.ts";
-import { WorkflowHandle } from "./workflow-handle.ts";
 
 /**
  * Runs durable workflows on a store: instances survive the process, and continue when an engine is started on the same
- * store. Methods that change something resolve when the change is durable.
+ * store. Its own methods act in the namespace of its options.
  */
-export class Engine implements InstanceOperations {
-  readonly executor: Executor;
-  readonly schedules: Schedules;
+export class Engine extends EngineNamespace {
   readonly #parts: Assembly;
-  readonly #instances: InstanceCalls;
-  readonly #starts: InstanceStarts;
-  readonly #codeStarts: CodeStarts;
-  readonly #purging: Purging;
+  readonly #namespaces = new Map<string, EngineNamespace>();
 
-  /** `OPTION_INVALID`, `POOL_SIZE_INVALID`, `JOB_DUPLICATE`. */
+  /** `OPTION_INVALID`, `POOL_SIZE_INVALID`, `JOB_DUPLICATE`, `JOB_INVALID`. */
   constructor(options: EngineOptions) {
-    this.#parts = new Assembly(resolveOptions(options));
-    const { state, calls, outage, submission, definitions, registration, code } = this.#parts;
-    const { storage: store, clock, random } = this.#parts.options;
-    this.executor = this.#parts.executor;
-    this.#instances = new InstanceCalls({ state, calls, outage, store });
-    this.#starts = new InstanceStarts({ state, store, clock, random, submission, definitions, calls, outage });
-    this.#codeStarts = new CodeStarts({ state, code, submission, calls, instances: this.#instances });
-    this.#purging = new Purging(this.#instances, calls);
-    this.schedules = new Schedules({ engine: this, clock, registration, submission });
+    const resolved = resolveOptions(options);
+    const parts = new Assembly(resolved);
+    super(parts, parts.own);
+    this.#parts = parts;
+    this.#namespaces.set(resolved.namespace, this);
   }
 
   /** Opens the store and resumes unfinished instances. `ENGINE_STATE`, and the errors of the store. */
@@ -107,426 +32,38 @@ export class Engine implements InstanceOperations {
     return this.#parts.lifeCycle.start();
   }
 
-  /** Aborts running jobs through their signal, writes what is outstanding and closes the store. `ENGINE_STATE` unless it is up. */
+  /** Aborts running jobs through their signal, writes what is outstanding and closes the store. `ENGINE_STATE` unless it is up; `STORE_ROLLED_BACK`. */
   stop(): Promise<void> {
     return this.#parts.lifeCycle.stop();
   }
 
   /**
-   * Registers a job: the result of `defineJob`, or its arguments. Returns the job's id: its name and a hash of its
-   * parameters. `JOB_DUPLICATE`, `JOB_INVALID`.
+   * The same engine in another namespace: what is registered, started and declared there is visible only there.
+   * `OPTION_INVALID`.
    */
-  registerJobFunction(job: Job): string;
-  registerJobFunction<Params, Output, Input = Params>(
-    name: string,
-    fn: JobFunction<Params, Output>,
-    options?: JobOptions | JobOptionsWithInput<Input, Params>,
-  ): string;
-  registerJobFunction(jobOrName: Job | string, fn?: JobFunction<unknown, unknown>, options: JobOptions = {}): string {
-    const job = typeof jobOrName === "string" ? defineJob(jobOrName, options, fn as Job["fn"]) : jobOrName;
-    return this.#parts.registration.registerJob(job);
-  }
-
-  /** Starts an instance of a DAG; it is durable when this resolves. `INSTANCE_EXISTS`, `JOB_MISSING`, `WORKFLOW_INVALID`. */
-  async submitWorkflow(workflow: Workflow, options: SubmitOptions = {}): Promise<WorkflowController> {
-    this.#parts.state.refuseUnlessReady();
-    checkSubmitOptions(options);
-    const id = options.instanceId ?? this.#starts.newId();
-    await this.#starts.submit(id, workflow, options);
-    return this.#controller(id, workflow);
-  }
-
-  /**
-   * Runs a registered job by itself: starts an instance of workflow `job:<name>` whose only task has the job's name. The
-   * instance is durable when this resolves. `JOB_MISSING`, `PARAMS_INVALID`, `INSTANCE_EXISTS`.
-   */
-  async runJob(job: string, params?: unknown, options?: RunJobOptions): Promise<WorkflowController>;
-  async runJob<Params, Output, Input>(
-    job: Job<Params, Output, Input>,
-    ...given: [...ParamsArgument<Input>, options?: RunJobOptions]
-  ): Promise<WorkflowController>;
-  async runJob(job: Job | string, params?: unknown, options: RunJobOptions = {}): Promise<WorkflowController> {
-    this.#parts.state.refuseUnlessReady();
-    checkRunJobOptions(options);
-    const { context, timeoutSeconds, retryCount, retryPolicy, domain, ...start } = options;
-    const task = { timeoutSeconds, retryCount, retryPolicy, domain } as JobTaskOptions;
-    const { workflow, taskParams } = await this.#parts.registration.jobRuns.prepare(job, params, task);
-    const id = options.instanceId ?? this.#starts.newId();
-    const given = { ...start, ...(context !== undefined && { params: context }) };
-    await this.#starts.submit(id, workflow, given, taskParams);
-    return this.#controller(id, workflow);
-  }
-
-  /**
-   * Registers a workflow, in addition to the option `workflows`. Instances that wait for its code continue. A DAG
-   * replaces the one that had its name, even if it is then refused because it cannot run here. `WORKFLOW_DUPLICATE`,
-   * `WORKFLOW_INVALID`, and for a DAG the errors of `submitWorkflow`.
-   */
-  async registerWorkflow(workflow: Workflow | CodeWorkflow): Promise<void> {
-    await this.#parts.registration.registerWorkflow(workflow);
-  }
-
-  /**
-   * Throws what `submitWorkflow` would, without registering the workflow. Errors about something that may still come
-   * (`JOB_MISSING`, `DOMAIN_UNKNOWN`, `WORKFLOW_UNKNOWN`) are thrown only if nothing else is wrong.
-   */
-  async checkWorkflow(workflow: Workflow | CodeWorkflow): Promise<void> {
-    this.#parts.state.refuseUnlessUp();
-    await this.#parts.submission.check(workflow);
-  }
-
-  /** Removes a DAG from those that can be started by name. Its instances continue. */
-  forgetWorkflow(name: string): void {
-    this.#parts.submission.forget(name);
-  }
-
-  /** Finds a workflow that this process can start by name. */
-  findWorkflow(name: string): Workflow | CodeWorkflow | undefined {
-    return this.#parts.submission.find(name);
-  }
-
-  /** Lists the workflows that this process can start by name, but for the engine's own. */
-  listWorkflows(): WorkflowView[] {
-    return this.#parts.registration.listWorkflows();
-  }
-
-  /**
-   * Starts an instance of a code workflow; it is durable when this resolves. `INPUT_INVALID`, `INSTANCE_EXISTS`,
-   * `WORKFLOW_UNKNOWN`.
-   */
-  async startWorkflow<Params, Output, Input>(
-    workflow: CodeWorkflow<Params, Output, Input>,
-    ...[input, options]: [...ParamsArgument<Input>, options?: StartOptions]
-  ): Promise<WorkflowHandle<Jsonified<Awaited<Output>>>> {
-    const given = (options ?? {}) as StartOptions;
-    checkStartOptions(given);
-    const { instanceId, reuse = false, whenActive = "refuse", traceparent } = given;
-    const id = instanceId ?? this.#starts.newId();
-    if (instanceId !== undefined && whenActive !== "refuse") {
-      await this.#codeStarts.startOverActive(workflow, input, { id, reuse, whenActive, traceparent });
-      return new WorkflowHandle(this, id);
+  inNamespace(name: string): EngineNamespace {
+    const namespace = checkNamespace(name);
+    let found = this.#namespaces.get(namespace);
+    if (found === undefined) {
+      found = new EngineNamespace(this.#parts, this.#parts.namespaces.get(namespace));
+      this.#namespaces.set(namespace, found);
     }
-    await this.#codeStarts.start(workflow, input, { id, isGivenId: instanceId !== undefined, reuse, traceparent });
-    return new WorkflowHandle(this, id);
+    return found;
   }
 
   /**
-   * Raises an event for the instance of that id. If there is none, or it has ended, starts one that has received the
-   * event before its code runs.
+   * The engine in a namespace of which nothing is to be remembered unless it is in use: for reads and subscriptions in a
+   * namespace that a stranger may have made up. `OPTION_INVALID`.
    */
-  async signalWithStart<Params, Output, Input>(
-    workflow: CodeWorkflow<Params, Output, Input>,
-    options: { readonly instanceId: string; readonly input?: Input; readonly event: RaisedData },
-  ): Promise<WorkflowHandle<Jsonified<Awaited<Output>>>> {
-    checkSignal(options);
-    const { instanceId: id, input, event } = options;
-    await this.#codeStarts.startOrRaise(workflow, input, { id, event });
-    return new WorkflowHandle(this, id);
+  viewNamespace(name: string): EngineNamespace {
+    const namespace = checkNamespace(name);
+    return this.#namespaces.get(namespace) ?? new EngineNamespace(this.#parts, this.#parts.namespaces.view(namespace));
   }
 
-  /**
-   * Starts a new instance with the history of this one up to where its code scheduled the given task, which is scheduled
-   * again. Tasks are numbered from 0, in the order in which the code scheduled them. `TASK_UNKNOWN`, `INSTANCE_STATE`.
-   */
-  async forkWorkflowInstance<Output = unknown>(
-    instanceId: string,
-    options: { readonly fromTask: number; readonly instanceId?: string },
-  ): Promise<WorkflowHandle<Output>> {
-    checkFork(options);
-    const identity = await this.#instances.read({ type: "GetIdentity", id: instanceId });
-    const id = await this.#starts.fork({ id: instanceId, ...identity }, options);
-    return new WorkflowHandle(this, id);
-  }
-
-  /** Returns the handle of an instance of code, started by this engine or in an earlier run. `INSTANCE_UNKNOWN`. */
-  async getWorkflowHandle<Output = unknown>(instanceId: string): Promise<WorkflowHandle<Output>> {
-    await this.#instances.read({ type: "GetIdentity", id: instanceId });
-    return new WorkflowHandle(this, instanceId);
-  }
-
-  /** Raises an event for the code of an instance; it is kept until the code waits for it. `INSTANCE_STATE` after the end. */
-  async raiseEvent(instanceId: string, name: string, data?: unknown): Promise<void> {
-    checkName("an event", name);
-    const text = textOf(data, `the data of event "${name}"`);
-    await this.#instances.change({
-      type: "RaiseEvent",
-      id: instanceId,
-      name,
-      ...(text !== undefined && { data: text }),
-    });
-  }
-
-  /** Runs a query handler of the code, which reads its variables; also after its end. `HANDLER_UNKNOWN`, `HANDLER_FAILED`. */
-  async queryWorkflowInstance<Answer = unknown>(instanceId: string, query: string, input?: unknown): Promise<Answer> {
-    this.#parts.state.refuseUnlessUp();
-    checkInstanceId(instanceId);
-    checkName("a query", query);
-    const text = toJsonText(input, `the input of query "${query}"`);
-    const given = text === undefined ? {} : { input: text };
-    return parseOptional(await this.#instances.read({ type: "QueryCode", id: instanceId, query, ...given })) as Answer;
-  }
-
-  /**
-   * Runs an update handler of the code and returns its result. The same `updateId` again is the same update.
-   * `HANDLER_UNKNOWN`; `INPUT_INVALID` if the handler's validator refuses the input; throws `UpdateFailed`
-   * (`HANDLER_FAILED`) if the handler throws.
-   */
-  async updateWorkflowInstance<Answer = unknown>(
-    instanceId: string,
-    name: string,
-    input?: unknown,
-    options: { readonly updateId?: string } = {},
-  ): Promise<Answer> {
-    checkUpdateOptions(options);
-    const update = options.updateId ?? this.#starts.newId();
-    checkName("an update", name);
-    checkUpdateId(update);
-    const text = textOf(input, `the input of update "${name}"`);
-    const data = text === undefined ? {} : { data: text };
-    await this.#instances.change({ type: "RequestUpdate", id: instanceId, update, name, ...data });
-    const { key, answer } = await this.#parts.calls.awaitUpdate(instanceId, update);
-    if (answer.failure !== undefined) throw new UpdateFailed(name, answer.failure);
-    return (await this.#instances.readPayload(key, answer.output)) as Answer;
-  }
-
-  /** Asks the code to end: what it waits for is canceled, and its saga is compensated. */
-  async cancelWorkflowInstance(instanceId: string, reason = "canceled by user"): Promise<void> {
-    checkReason(reason);
-    await this.#instances.change({ type: "CancelInstance", id: instanceId, reason });
-  }
-
-  /** Returns the controller of a DAG instance, started by this engine or in an earlier run. `INSTANCE_UNKNOWN`, `INSTANCE_STATE`. */
-  async getWorkflowController(instanceId: string): Promise<WorkflowController> {
-    const { workflow, version } = await this.#instances.read({ type: "GetIdentity", id: instanceId });
-    const { kind, name, spec } = await this.#parts.definitions.load(workflow, version);
-    if (kind === "dag") return this.#controller(instanceId, Workflow.fromJSON(spec, { name }));
-    throw new EngineError(
-      "INSTANCE_STATE",
-      `instance "${instanceId}" is a code workflow: getWorkflowHandle gives what it can be asked`,
-    );
-  }
-
-  #controller(instanceId: string, definition: Workflow): WorkflowController {
-    return new WorkflowController({ engine: this, region: this.#parts.region, instanceId, definition });
-  }
-
-  /**
-   * Waits for the end, and returns the outputs of a DAG by task name, or the result of code. Throws `WorkflowFailed` or
-   * `WorkflowTerminated`; `RESULT_TOO_LARGE` if the outputs together pass 64 MB: `getTaskOutput` reads one.
-   */
-  async awaitWorkflowInstance<Result = Record<string, unknown>>(instanceId: string): Promise<Result> {
-    return (await this.#instances.awaitResult(instanceId)) as Result;
-  }
-
-  /** Returns the output of one task of a DAG, also while others run. `TASK_UNKNOWN` if no task of that name has succeeded with an output. */
-  getTaskOutput(instanceId: string, task: string): Promise<unknown> {
-    return this.#instances.readTaskOutput(instanceId, task);
-  }
-
-  /** Returns the status of an instance and of its tasks. `INSTANCE_UNKNOWN`. */
-  getWorkflowInstanceStatus(instanceId: string): Promise<InstanceView> {
-    return this.#instances.read({ type: "GetStatus", id: instanceId });
-  }
-
-  /** Returns completed and running tasks, the DAG and the context of an instance, at any time. */
-  getWorkflowInstanceBreakpoint(instanceId: string): Promise<Breakpoint> {
-    return this.#instances.readBreakpoint(instanceId);
-  }
-
-  /** Returns the turns of an instance, oldest first. */
-  async getWorkflowInstanceHistory(
-    instanceId: string,
-    page: { afterTurn?: number; limit?: number } = {},
-  ): Promise<HistoryEntry[]> {
-    checkPage(page);
-    const { afterTurn = -1, limit = 1000 } = page;
-    return await this.#instances.readHistory(instanceId, { afterTurn, limit });
-  }
-
-  /** Returns the whole history of an instance of code, large values included, for `replayWorkflow` of `heddle/testing`. `INSTANCE_UNKNOWN`. */
-  async exportWorkflowInstanceHistory(instanceId: string): Promise<RecordedHistory> {
-    const { key } = await this.#instances.read({ type: "GetIdentity", id: instanceId });
-    return await recordHistory(this.#parts.options.storage, { id: instanceId, key });
-  }
-
-  /** Lists instances, newest first. */
-  async listWorkflowInstances(filter: Partial<InstanceFilter> = {}): Promise<InstanceSummary[]> {
-    this.#parts.state.refuseUnlessUp();
-    checkFilter(filter);
-    return await this.#parts.options.storage.listInstances({ limit: 100, ...filter });
-  }
-
-  /** Starts no new task of the instance; running ones finish. `INSTANCE_STATE`, like all operations that the status does not allow. */
-  pauseWorkflowInstance(instanceId: string): Promise<void> {
-    return this.#instances.change({ type: "PauseInstance", id: instanceId });
-  }
-
-  /** Resumes a paused instance, and puts a quarantined one back into service. */
-  resumeWorkflowInstance(instanceId: string): Promise<void> {
-    return this.#instances.change({ type: "ResumeInstance", id: instanceId });
-  }
-
-  /** Ends an instance at once; running jobs get the abort signal. */
-  async terminateWorkflowInstance(instanceId: string, reason = "terminated by user"): Promise<void> {
-    checkReason(reason);
-    await this.#instances.change({ type: "TerminateInstance", id: instanceId, reason });
-  }
-
-  /** Runs failed, stopped and canceled tasks of an ended instance again; successful ones stay. */
-  retryWorkflowInstance(instanceId: string): Promise<void> {
-    return this.#instances.change({ type: "RetryInstance", id: instanceId });
-  }
-
-  /** Runs the task and everything downstream of it again, with other parameters if given. */
-  async rerunWorkflowInstance(instanceId: string, taskName: string, options: { params?: unknown } = {}): Promise<void> {
-    checkRerun(options);
-    const params = options.params === undefined ? {} : { params: textOfParams(taskName, options.params) };
-    await this.#instances.change({ type: "RerunInstance", id: instanceId, task: taskName, ...params });
-  }
-
-  /** Treats a failed task as succeeded, with the given output; the instance continues. */
-  async succeedTask(instanceId: string, taskName: string, output?: unknown): Promise<void> {
-    const text = toJsonText(output, `the output for task "${taskName}"`);
-    const given = text === undefined ? {} : { output: text };
-    await this.#instances.change({ type: "SucceedTask", id: instanceId, task: taskName, ...given });
-  }
-
-  /** Treats a failed task as skipped; the instance continues. */
-  skipTask(instanceId: string, taskName: string): Promise<void> {
-    return this.#instances.change({ type: "SkipTask", id: instanceId, task: taskName });
-  }
-
-  /**
-   * Stops one task that runs, or waits for a slot or its retry: its signal aborts, a nested instance is terminated, the
-   * task is `Stopped` and counts as failed. The code of a code workflow sees a failure of type `TASK_STOPPED`. A task is
-   * given by its name or its number. `TASK_STATE`, `TASK_UNKNOWN`; `TASK_INVALID` if code runs several of that name.
-   */
-  async stopTask(instanceId: string, task: string | number, options: { reason?: string } = {}): Promise<void> {
-    checkTask(task);
-    checkStopOptions(options);
-    const { reason = "stopped by user" } = options;
-    await this.#instances.change({ type: "StopTask", id: instanceId, task, reason });
-  }
-
-  /** Returns one task, by name or number; of several with that name, which only code has, the last. `TASK_UNKNOWN`. */
-  async getTask(instanceId: string, task: string | number): Promise<TaskDetails> {
-    this.#parts.state.refuseUnlessUp();
-    checkInstanceId(instanceId);
-    checkTask(task);
-    return await this.#instances.read({ type: "GetTask", id: instanceId, task });
-  }
-
-  /** Merges the patch into the context: top-level keys overwrite, null removes. `CONTEXT_TOO_LARGE`. */
-  async updateContext(instanceId: string, patch: Readonly<Record<string, unknown>>): Promise<void> {
-    checkPatch(patch);
-    const removed = Object.keys(patch).filter((key) => patch[key] === null);
-    const texts = { ...jsonTexts(patch, "the context"), ...Object.fromEntries(removed.map((key) => [key, null])) };
-    await this.#instances.change({ type: "UpdateContext", id: instanceId, patch: texts });
-  }
-
-  /** Replaces the parameters of a task that is `Pending`. `TASK_STATE`. */
-  async updateTaskParams(instanceId: string, taskName: string, params: unknown): Promise<void> {
-    const text = textOfParams(taskName, params);
-    await this.#instances.change({ type: "UpdateParams", id: instanceId, task: taskName, params: text });
-  }
-
-  /** Adds a task to a running instance: it waits for its parent, and successors of the parent wait for it. */
-  async addSubTask(instanceId: string, task: Task, parentName: string): Promise<void> {
-    this.#parts.state.refuseUnlessUp();
-    const [node] = await this.#parts.registration.checkSubTasks([subTaskNode(task, parentName)], parentName);
-    assert(node !== undefined, "a sub-task that passed its checks is given back");
-    await this.#instances.change({ type: "AddSubTask", id: instanceId, parent: parentName, node });
-  }
-
-  /**
-   * Removes ended instances and everything about them, in all generations of an id; returns how many were removed.
-   * `onPurged` is called with each id that is gone, including those that the instance started. `INSTANCE_STATE` for an
-   * instance that has not ended.
-   */
-  async purgeWorkflowInstances(
-    which:
-      | { instanceId: string; recursive?: boolean; onPurged?: (instanceId: string) => void }
-      | { status: EndStatus; endedBefore: number },
-  ): Promise<number> {
-    this.#parts.state.refuseUnlessUp();
-    checkPurge(which);
-    if ("status" in which) return await this.#parts.maintenance.purgeEnded(which.status, which.endedBefore);
-    const { instanceId, recursive = false, onPurged } = which;
-    return await this.#purging.purge(instanceId, { recursive, onPurged });
-  }
-
-  /** Calls the listener after every durable change of one instance, or of all in this process. Returns a function that unsubscribes. */
-  subscribe(listener: (change: InstanceChange) => void, options: { instanceId?: string } = {}): () => void {
-    checkSubscription(listener, options);
-    const { region } = this.#parts;
-    const { logger } = this.#parts.options;
-    return region.subscribe((turn) => {
-      if (options.instanceId !== undefined && options.instanceId !== turn.instanceId) return;
-      try {
-        listener(changeOf(turn));
-      } catch (error) {
-        logger.warn({ error: messageOf(error) }, "a subscriber threw; it is called again for the next change");
-      }
-    });
-  }
-
-  /** Lists the members of the cluster, as this one sees them; none if there is no cluster. */
-  members(): MemberView[] {
-    const { state, member } = this.#parts;
-    return state.stage === "stopped" ? [] : (member?.members() ?? []);
-  }
-
-  /**
-   * Accepts the connection of a worker in a process of its own; messages from it go to the returned listener. `principal`
-   * names the identity that it was authenticated as: only workers of the same principal can take over its id, or bring
-   * along attempts that it ran. `OPTION_INVALID`.
-   */
-  acceptWorker(link: Link, options: { readonly principal?: string } = {}): LinkListener {
-    const { state, member } = this.#parts;
-    state.refuseUnlessUp();
-    if (member !== undefined) return member.acceptWorker(link, options.principal);
-    throw new EngineError("OPTION_INVALID", 'workers can connect only to an engine with the option "cluster"');
-  }
-
-  /**
-   * Lists tasks that run in this process, and tasks that wait for anything but their predecessors: a slot, a domain, a
-   * job, the limit of their instance or workflow, their next attempt, a resumption. At most `limit` of each, 1000 by
-   * default; `health` has the full counts.
-   */
-  async listQueuedTasks(filter: QueueFilter = {}): Promise<QueuedTask[]> {
-    this.#parts.state.refuseUnlessUp();
-    checkQueueFilter(filter);
-    const { state, limit = 1000 } = filter;
-    return await queuedTasks(this.#parts, { state, limit });
-  }
-
-  /**
-   * Lists instances of this process that have something under way and have made no progress for that long, by default the
-   * option `stuckMs`. Instances that wait for a time or an event are not stuck.
-   */
-  listStuckInstances({ forMs = this.#parts.options.stuckMs }: { forMs?: number } = {}): StuckInstance[] {
-    const { state, region, options } = this.#parts;
-    state.refuseUnlessUp();
-    return region.listStuck(options.clock.now() - forMs).map(({ id, workflow, lastTurnAt }) => {
-      return { instanceId: id, workflowName: workflow, updatedAt: lastTurnAt };
-    });
-  }
-
-  /** Lists the jobs on record, whether or not this process has their functions. */
-  async listJobs(): Promise<JobView[]> {
-    const { state, options, registry } = this.#parts;
-    state.refuseUnlessUp();
-    return (await options.storage.loadJobs()).map((row) => jobView(row, registry));
-  }
-
-  /** Lists the domains, the highest priority first. */
-  listDomains(): DomainOverview[] {
-    return this.#parts.dispatcher.listDomains();
-  }
-
-  /** Lists the workers of this process: its own pool, and the remote workers that are connected to it. */
-  listWorkers(): WorkerView[] {
-    return workerViews(this.#parts);
+  /** Calls the listener after every durable change of any instance in this process, whatever its namespace. Returns a function that unsubscribes. */
+  subscribeAll(listener: (change: InstanceChange) => void): () => void {
+    checkListener("subscribeAll", listener);
+    return subscribeTo(this.#parts, listener, () => true);
   }
 
   /**
@@ -541,27 +78,30 @@ export class Engine implements InstanceOperations {
       member?.announceChange();
       return await drained;
     }
-    if (await dispatcher.drainWorker(worker)) return;
-    throw new EngineError("WORKER_UNKNOWN", `no worker ${preview(worker)} is connected to this process`);
+    await this.drainWorker(worker);
   }
 
-  /** Calls the listener when members join, leave, fall silent or take over. Returns a function that unsubscribes. */
-  onMemberEvent(listener: (event: MemberEvent) => void): () => void {
-    checkListener("onMemberEvent", listener);
-    return this.#parts.member?.onEvent(listener) ?? (() => undefined);
+  /**
+   * Hands the shards of this member over to the other members, because it is about to stop. What runs here runs on, and its
+   * results go to the new owners. Does nothing for an engine alone, and while there is no other member.
+   */
+  async handOver(): Promise<void> {
+    const { state, member } = this.#parts;
+    state.refuseUnlessUp();
+    await member?.handOver();
+  }
+
+  /** Counts the tasks of all namespaces that wait in this process by the reason why they wait; together as many as `health.waitingTasks`. */
+  countWaitReasons(): ReadonlyMap<WaitReason, number> {
+    return countReasons(this.#parts);
   }
 
   get health(): Health {
     return viewHealth(this.#parts);
   }
 
-  /** Resolves if another engine takes over the store: this one never takes work again, and its process should end. */
+  /** Resolves if another engine takes over the store, or the store is rolled back. The process should end: no work is taken again. */
   get fenced(): Promise<EngineError> {
     return this.#parts.state.fenced;
   }
-}
-
-/** Returns the parameters as JSON; an empty text if there are none. */
-function textOfParams(taskName: string, params: unknown): string {
-  return toJsonText(params, `params for task ${preview(taskName)}`) ?? "";
 }

@@ -5,6 +5,8 @@ import { Task } from "../authoring/task.ts";
 import type { Clock } from "../base/clock.ts";
 import { EngineError, type ErrorCode, errorCodes } from "../base/error.ts";
 import type { Random } from "../base/random.ts";
+import { qualify, refuseMark } from "../base/namespace.ts";
+import { defaultDomain, qualifyDomain } from "../dispatch/domain-pools.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { DomainOptions, DomainStatus } from "../dispatch/domain-pool.ts";
 import type { AttemptListener, TaskRun } from "../dispatch/task-run.ts";
@@ -20,6 +22,13 @@ export interface DomainStore {
   setDomain(domain: DomainRow): Promise<void>;
 }
 
+/** The state that the executors of all namespaces of an engine share. */
+export class ExecutorState {
+  /** Qualified names of the domains that were declared at runtime, by this engine or before it was started. */
+  readonly stored = new Set<string>();
+  readonly pending = new Map<string, Reply<unknown>>();
+}
+
 /** The pool in which tasks run: sets its size and its domains, and runs single tasks that belong to no workflow. */
 export class Executor {
   readonly #dispatcher: Dispatcher;
@@ -29,9 +38,8 @@ export class Executor {
   readonly #defaultTimeoutSeconds: number | undefined;
   readonly #refuseUnlessStarted: () => void;
   readonly #domains: DomainStore;
-  /** Names of the domains that were declared at runtime, by this engine or before it was started. */
-  readonly #stored = new Set<string>();
-  readonly #pending = new Map<string, Reply<unknown>>();
+  readonly #namespace: string;
+  readonly #shared: ExecutorState;
   /** Starts are not recorded, and only instances withdraw their tasks. */
   readonly #listener: AttemptListener = {
     onStarted: () => undefined,
@@ -52,7 +60,12 @@ export class Executor {
     /** `ENGINE_STATE` before the engine is started. */
     refuseUnlessStarted: () => void;
     domains: DomainStore;
+    /** The namespace of the jobs and domains that it names. */
+    namespace: string;
+    shared: ExecutorState;
   }) {
+    this.#namespace = parts.namespace;
+    this.#shared = parts.shared;
     this.#dispatcher = parts.dispatcher;
     this.#registry = parts.registry;
     this.#clock = parts.clock;
@@ -82,9 +95,10 @@ export class Executor {
    * `DOMAIN_UNKNOWN`, `POOL_SIZE_INVALID`.
    */
   setDomainPoolSize(domain: string, size: number): void | Promise<void> {
-    this.#dispatcher.setDomainPoolSize(domain, size);
-    if (!this.#domains.isShared && !this.#stored.has(domain)) return undefined;
-    return this.#domains.setDomain({ name: domain, size, priority: this.#priorityOf(domain) });
+    const name = this.#qualify(domain);
+    this.#dispatcher.setDomainPoolSize(name, size);
+    if (!this.#domains.isShared && !this.#shared.stored.has(name)) return undefined;
+    return this.#domains.setDomain({ name, size, priority: this.#priorityOf(name) });
   }
 
   /**
@@ -96,23 +110,25 @@ export class Executor {
     this.#refuseUnlessStarted();
     const check = new SettingCheck("OPTION_INVALID", "declareDomain");
     check.name("domain", domain);
+    refuseMark("a domain", domain);
+    const name = this.#qualify(domain);
     check.options(options, { size: true, priority: true });
-    const { size, priority = this.#priorityOf(domain) } = options;
+    const { size, priority = this.#priorityOf(name) } = options;
     if (!Number.isSafeInteger(priority)) {
       throw new EngineError(
         "OPTION_INVALID",
         `declareDomain: priority must be a whole number, got ${preview(priority)}`,
       );
     }
-    this.#dispatcher.declareDomain(domain, { size, priority });
-    this.#stored.add(domain);
-    await this.#domains.setDomain({ name: domain, size, priority });
+    this.#dispatcher.declareDomain(name, { size, priority });
+    this.#shared.stored.add(name);
+    await this.#domains.setDomain({ name, size, priority });
   }
 
-  /** Declares domains again that were declared at runtime before this start. Returns those that no longer fit into the pool. */
+  /** Declares domains of all namespaces again that were declared at runtime before this start. Returns those that no longer fit into the pool. */
   restoreDomains(domains: readonly DomainRow[]): { readonly domain: string; readonly error: EngineError }[] {
     return domains.flatMap(({ name: domain, size, priority }) => {
-      this.#stored.add(domain);
+      this.#shared.stored.add(domain);
       try {
         this.#dispatcher.declareDomain(domain, { size, priority });
         return [];
@@ -123,13 +139,17 @@ export class Executor {
     });
   }
 
+  #qualify(domain: string): string {
+    return qualifyDomain(this.#namespace, domain);
+  }
+
   #priorityOf(domain: string): number {
     return this.#dispatcher.listDomains().find((each) => each.domain === domain)?.priority ?? 0;
   }
 
   /** Returns the size and use of a domain. `DOMAIN_UNKNOWN`. */
   getDomainPoolStatus(domain: string): DomainStatus {
-    return this.#dispatcher.domainStatus(domain);
+    return this.#dispatcher.domainStatus(this.#qualify(domain));
   }
 
   /**
@@ -151,7 +171,7 @@ export class Executor {
     const reply = Promise.withResolvers<unknown>();
     const run = this.#runOf(task);
     this.#dispatcher.submit(run);
-    this.#pending.set(run.attemptId, reply);
+    this.#shared.pending.set(run.attemptId, reply);
     return await reply.promise;
   }
 
@@ -159,14 +179,14 @@ export class Executor {
   async shutdown(): Promise<void> {
     const done = this.#dispatcher.shutdown();
     const error = new EngineError("EXECUTOR_SHUT_DOWN", "the executor was shut down before the task ended");
-    for (const reply of this.#pending.values()) reply.reject(error);
-    this.#pending.clear();
+    for (const reply of this.#shared.pending.values()) reply.reject(error);
+    this.#shared.pending.clear();
     await done;
   }
 
   #settle(run: TaskRun, outcome: Outcome): void {
-    const reply = this.#pending.get(run.attemptId);
-    this.#pending.delete(run.attemptId);
+    const reply = this.#shared.pending.get(run.attemptId);
+    this.#shared.pending.delete(run.attemptId);
     if (reply === undefined) return;
     if (outcome.kind === "success" && outcome.subTasks !== undefined) {
       const message = `task "${run.taskName}" generates sub-tasks, but belongs to no workflow that they could join`;
@@ -180,7 +200,7 @@ export class Executor {
   }
 
   #runOf(task: Task): TaskRun {
-    const id = this.#random.uuid(this.#clock.now());
+    const id = qualify(this.#namespace, this.#random.uuid(this.#clock.now()));
     const node = task.toNode(task.id);
     return {
       attemptId: `${id}:1:0:1`,
@@ -192,7 +212,7 @@ export class Executor {
       generation: 1,
       job: this.#jobOf(task, node.nodeParams),
       params: node.nodeParams ?? "",
-      domain: task.domain ?? "default",
+      domain: this.#qualify(task.domain ?? defaultDomain),
       rank: 0,
       successors: 0,
       timeoutMs: (node.timeoutSeconds ?? this.#defaultTimeoutSeconds ?? task.timeoutSeconds) * 1000,
@@ -206,7 +226,7 @@ export class Executor {
 
   #jobOf({ name, jobName, jobId }: Task, params: string | undefined): string {
     try {
-      return this.#registry.resolve({ jobName, jobId, params }).id;
+      return qualify(this.#namespace, this.#registry.resolve({ jobName, jobId, params }).id);
     } catch (error) {
       if (error instanceof EngineError)
         throw new EngineError(error.code, `task "${name}": ${error.message}`, { cause: error });

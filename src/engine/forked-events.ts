@@ -1,4 +1,5 @@
 import { EngineError } from "../base/error.ts";
+import { localName } from "../base/namespace.ts";
 import type { Event, ForkedFrom } from "../kernel/event.ts";
 import { recordFlags } from "../kernel/flags.ts";
 import type { Fork } from "../kernel/input.ts";
@@ -23,7 +24,10 @@ export async function forkPoint(
   let tasks = 0;
   const end = events.findIndex(({ event }) => event.type === "TaskAdded" && tasks++ === task);
   if (end === -1 || (first?.type !== "InstanceCreated" && first?.type !== "InstanceContinued")) {
-    throw new EngineError("TASK_UNKNOWN", `instance "${source.id}" has no task number ${task} in its generation`);
+    throw new EngineError(
+      "TASK_UNKNOWN",
+      `instance "${localName(source.id)}" has no task number ${task} in its generation`,
+    );
   }
   // Events that the source itself copied keep the times and random source of its own source.
   const earlier = first.type === "InstanceCreated" ? first.forkedFrom : undefined;

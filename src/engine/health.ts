@@ -1,6 +1,7 @@
 import { messageOf } from "../base/error.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { ClusterMember } from "../member/cluster-member.ts";
+import type { LoneWorkers } from "../member/lone-workers.ts";
 import type { Region } from "../runtime/region.ts";
 import type { EngineState } from "./engine-state.ts";
 
@@ -12,7 +13,7 @@ export interface Health {
   readonly unfinishedInstances: number;
   readonly instancesInMemory: number;
   readonly quarantinedInstances: number;
-  /** Ids of instances that have made no progress for the option `stuckMs`. */
+  /** Ids of instances of all namespaces that have made no progress for the option `stuckMs`; outside `default` as `@namespace/id`. */
   readonly stuckInstances: readonly string[];
   /** Tasks that wait for anything but their predecessors, and instances that wait as a whole. */
   readonly waitingTasks: number;
@@ -23,8 +24,12 @@ export interface Health {
   readonly unreadMessages: number;
   /** Reports of older attempts or ended instances, which were dropped. */
   readonly droppedReports: number;
+  /** Workers of this process: its own pool, and the remote workers of all namespaces that are connected to it. */
+  readonly workers: number;
   /** Messages of remote workers that broke the protocol; each closed the worker's connection. */
   readonly refusedWorkerMessages: number;
+  /** The bus between members, and whether it is there; undefined without one. While it is away, members poll the store. */
+  readonly bus: { readonly kind: string; readonly isConnected: boolean } | undefined;
 }
 
 export function viewHealth(parts: {
@@ -32,8 +37,10 @@ export function viewHealth(parts: {
   readonly region: Region;
   readonly dispatcher: Dispatcher;
   readonly member: ClusterMember | undefined;
+  readonly loneWorkers: LoneWorkers | undefined;
+  readonly options: { readonly runsJobs: boolean };
 }): Health {
-  const { state, region, dispatcher, member } = parts;
+  const { state, region, dispatcher, member, loneWorkers, options } = parts;
   const { unfinished, inMemory, quarantined, unread, droppedReports, stuck } = region.counts;
   const problem = state.whyDegraded ?? (state.isUp ? member?.problem : undefined);
   return {
@@ -48,7 +55,9 @@ export function viewHealth(parts: {
     oldestRunningAt: dispatcher.oldestRunningAt,
     unreadMessages: unread,
     droppedReports: droppedReports + dispatcher.lateReports,
-    refusedWorkerMessages: member?.refusedWorkerMessages ?? 0,
+    workers: dispatcher.listConnected().length + (options.runsJobs ? 1 : 0),
+    refusedWorkerMessages: (member?.refusedWorkerMessages ?? 0) + (loneWorkers?.refusedMessages ?? 0),
+    bus: member?.bus,
   };
 }
 

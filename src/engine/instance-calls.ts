@@ -1,11 +1,14 @@
 import { parseOptional } from "../code/values.ts";
 import { EngineError } from "../base/error.ts";
 import { preview } from "../base/preview.ts";
+import { defaultNamespace, qualify } from "../base/namespace.ts";
+import { parseEvents } from "../kernel/event-text.ts";
 import type { Event } from "../kernel/event.ts";
 import type { CallOf, InputCallType, InstanceCallType, ResultOf } from "../runtime/call.ts";
 import type { CallClient } from "../runtime/call-client.ts";
 import type { InstanceEnd } from "../runtime/instance-query.ts";
 import {
+  noPayloads,
   parseTexts,
   type Payloads,
   readText,
@@ -13,9 +16,12 @@ import {
   refuseLargeJoin,
   textsAtHand,
 } from "../runtime/task-inputs.ts";
+import { readTaskAttempts } from "../runtime/task-attempts.ts";
 import type { Payload } from "../kernel/payload.ts";
 import type { Store } from "../stores/store.ts";
+import type { TaskAttempt } from "../views/attempt-view.ts";
 import type { Breakpoint } from "../views/breakpoint.ts";
+import { localEvent } from "../views/local-event.ts";
 import { checkInstanceId } from "./argument-check.ts";
 import type { EngineState } from "./engine-state.ts";
 import type { OutageDeadline } from "./outage-deadline.ts";
@@ -30,6 +36,8 @@ export interface HistoryEntry {
 }
 
 export interface InstanceCallsParts {
+  /** The namespace of the ids that are given. */
+  readonly namespace: string;
   readonly state: EngineState;
   readonly calls: CallClient;
   readonly outage: OutageDeadline;
@@ -47,7 +55,7 @@ export class InstanceCalls {
   async read<T extends InstanceCallType>(call: CallOf<T>): Promise<ResultOf<T>> {
     this.#parts.state.refuseUnlessUp();
     checkInstanceId(call.id);
-    return await this.#parts.calls.callInstance<T>(call);
+    return await this.#parts.calls.callInstance<T>(this.#qualified(call));
   }
 
   /** Refused while the store takes no writes; `CALL_UNANSWERED` if an outage that begins during the call lasts. */
@@ -56,18 +64,24 @@ export class InstanceCalls {
     state.refuseUnlessUp();
     checkInstanceId(call.id);
     state.refuseUnlessReady();
-    await outage.bound(`"${call.type}" of instance "${call.id}"`, calls.callInstance(call));
+    await outage.bound(call.type, call.id, calls.callInstance(this.#qualified(call)));
+  }
+
+  #qualified<T extends { readonly id: string }>(call: T): T {
+    const { namespace } = this.#parts;
+    return namespace === defaultNamespace ? call : { ...call, id: qualify(namespace, call.id) };
   }
 
   /** `WorkflowFailed`, `WorkflowTerminated`, `RESULT_TOO_LARGE`. */
   async awaitResult(id: string): Promise<unknown> {
     this.#parts.state.refuseUnlessUp();
     checkInstanceId(id);
-    const end = await this.#parts.calls.awaitEnd(id);
+    const end = await this.#parts.calls.awaitEnd(qualify(this.#parts.namespace, id));
     const { status, reason, outputs, output } = end;
     if (status === "Failed") throw new WorkflowFailed(id, reason, end.failedTasks ?? []);
     if (status === "Terminated") throw new WorkflowTerminated(id, reason);
     if (outputs === undefined && typeof output !== "object") return parseOptional(output);
+    if (outputs === noPayloads) return {};
     if (outputs !== undefined) refuseLargeResult(id, outputs);
     const texts = outputs && textsAtHand(outputs);
     return texts === undefined ? await this.#readResult(end) : parseTexts(texts);
@@ -97,8 +111,13 @@ export class InstanceCalls {
       turn,
       at,
       firstEvent,
-      events: JSON.parse(events) as Event[],
+      events: parseEvents(events, `turn ${turn} of instance "${id}"`).map(localEvent),
     }));
+  }
+
+  async listAttempts(id: string): Promise<TaskAttempt[]> {
+    const { key } = await this.read({ type: "GetIdentity", id });
+    return await readTaskAttempts(this.#parts.store, { id, key });
   }
 
   async readPayload(key: number, payload: Payload | undefined): Promise<unknown> {
@@ -111,9 +130,9 @@ export class InstanceCalls {
 }
 
 function refuseLargeResult(instanceId: string, outputs: Payloads): void {
-  refuseLargeJoin([outputs], {
+  refuseLargeJoin([outputs], () => ({
     code: "RESULT_TOO_LARGE",
     what: `the ${Object.keys(outputs).length} outputs of instance "${instanceId}"`,
     instead: "read them one by one with getTaskOutput, or GET /api/instance/{id}/result?task=<name>",
-  });
+  }));
 }

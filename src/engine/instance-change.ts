@@ -3,10 +3,15 @@ import { taskEffects } from "../kernel/event-tasks.ts";
 import type { Event, Trigger } from "../kernel/event.ts";
 import type { InstanceStatus } from "../kernel/status.ts";
 import type { CommittedTurn } from "../runtime/message.ts";
+import { localEvent } from "../views/local-event.ts";
 import { type TaskView, taskNumbers, viewTask } from "../views/instance-view.ts";
+import { hasMark, localName, namespaceOf } from "../base/namespace.ts";
 
 /** One durable turn of an instance, as subscribers get it. */
 export interface InstanceChange {
+  readonly namespace: string;
+  /** The application that the instance belongs to. */
+  readonly app: string | undefined;
   readonly instanceId: string;
   readonly workflowName: string;
   readonly workflowVersion: string;
@@ -41,23 +46,25 @@ export function changeOf({
   events,
   machine,
 }: CommittedTurn): InstanceChange {
-  const { status, pausing, reason, version, trigger, traceparent, parent, createdAt, startedAt, endedAt } =
+  const { status, pausing, reason, version, trigger, traceparent, parent, app, createdAt, startedAt, endedAt } =
     machine.state;
   return {
-    instanceId,
-    workflowName: workflow,
+    namespace: namespaceOf(instanceId),
+    app,
+    instanceId: localName(instanceId),
+    workflowName: localName(workflow),
     workflowVersion: version,
     kind: machine.kind,
     turn,
     firstEvent,
-    events,
+    events: hasMark(instanceId) ? events.map(localEvent) : events,
     at,
     status,
     pausing,
     reason,
     trigger,
     traceparent,
-    parentInstanceId: parent?.id,
+    parentInstanceId: parent && localName(parent.id),
     createdAt,
     startedAt,
     endedAt,

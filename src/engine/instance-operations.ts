@@ -3,14 +3,14 @@ import type { CodeWorkflow } from "../authoring/code-workflow.ts";
 import type { Task } from "../authoring/task.ts";
 import type { InstanceFilter, InstanceSummary } from "../stores/store.ts";
 import type { InstanceView } from "../views/instance-view.ts";
-import type { StartOptions } from "./start-options.ts";
+import type { PauseOptions, StartOptions } from "./start-options.ts";
 
 /** Engine methods that controllers, handles and schedules use; `Engine` documents each. */
 export interface InstanceOperations {
   getWorkflowInstanceStatus(instanceId: string): Promise<InstanceView>;
   awaitWorkflowInstance<Result = Record<string, unknown>>(instanceId: string): Promise<Result>;
   listWorkflowInstances(filter?: Partial<InstanceFilter>): Promise<InstanceSummary[]>;
-  pauseWorkflowInstance(instanceId: string): Promise<void>;
+  pauseWorkflowInstance(instanceId: string, options?: PauseOptions): Promise<void>;
   resumeWorkflowInstance(instanceId: string): Promise<void>;
   cancelWorkflowInstance(instanceId: string, reason?: string): Promise<void>;
   terminateWorkflowInstance(instanceId: string, reason?: string): Promise<void>;

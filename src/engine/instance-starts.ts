@@ -2,17 +2,25 @@ import type { Workflow } from "../authoring/workflow.ts";
 import type { Clock } from "../base/clock.ts";
 import { EngineError } from "../base/error.ts";
 import type { Random } from "../base/random.ts";
+import type { Writable } from "../base/writable.ts";
+import { qualify } from "../base/namespace.ts";
 import type { CallClient } from "../runtime/call-client.ts";
 import type { Definitions } from "../runtime/definitions.ts";
+import type { StartRequest } from "../runtime/instance-starter.ts";
 import type { Store } from "../stores/store.ts";
 import { SubmissionLimiter } from "./submission-limiter.ts";
 import type { EngineState } from "./engine-state.ts";
 import { forkPoint } from "./forked-events.ts";
 import type { OutageDeadline } from "./outage-deadline.ts";
+import { PendingStart } from "./pending-start.ts";
 import type { SubmitOptions } from "./start-options.ts";
-import { startContext, type Submission } from "./submission.ts";
+import { type Prepared, startContext, type Submission } from "./submission.ts";
 
 export interface InstanceStartsParts {
+  /** The namespace of the ids that are given. */
+  readonly namespace: string;
+  /** The application of instances whose start names none. */
+  readonly app: string | undefined;
   readonly state: EngineState;
   readonly store: Store;
   readonly clock: Clock;
@@ -21,6 +29,13 @@ export interface InstanceStartsParts {
   readonly definitions: Definitions;
   readonly calls: CallClient;
   readonly outage: OutageDeadline;
+}
+
+interface GivenStart {
+  readonly id: string;
+  readonly workflow: Workflow;
+  readonly options: SubmitOptions;
+  readonly taskParams: string | undefined;
 }
 
 /** Starts instances of DAGs, and forks instances of code workflows. */
@@ -40,29 +55,53 @@ export class InstanceStarts {
 
   /** The instance is durable when this resolves. `taskParams` go to its only task. `INSTANCE_EXISTS`. */
   submit(id: string, workflow: Workflow, options: SubmitOptions, taskParams?: string): Promise<void> {
-    const { outage } = this.#parts;
-    return this.#limiter.run(() => outage.bound(`instance "${id}"`, this.#start(id, workflow, options, taskParams)));
+    const given = { id, workflow, options, taskParams };
+    const admitted = this.#limiter.enter();
+    return admitted === undefined ? this.#submit(given) : admitted.then(() => this.#submit(given));
   }
 
-  async #start(id: string, workflow: Workflow, options: SubmitOptions, taskParams?: string): Promise<void> {
-    const { state, submission, calls } = this.#parts;
-    state.refuseUnlessReady();
-    const { definition, all } = submission.findPrepared(workflow) ?? (await submission.prepare(workflow));
-    const { instanceId, maxConcurrentTasks, traceparent } = options;
-    await calls.start({
-      id,
-      isGivenId: instanceId !== undefined,
-      reuse: options.reuse ?? false,
-      definition,
-      definitions: all,
-      input: {
-        context: startContext(workflow, options.params),
-        trigger: "api",
-        ...(taskParams !== undefined && { taskParams }),
-        ...(maxConcurrentTasks !== undefined && { maxConcurrentTasks }),
-        ...(traceparent !== undefined && { traceparent }),
+  #submit(given: GivenStart): Promise<void> {
+    const { state, submission, outage } = this.#parts;
+    const pending = new PendingStart(given.id, this.#limiter, outage);
+    try {
+      state.refuseUnlessReady();
+      const prepared = submission.findPrepared(given.workflow);
+      // The common case has nothing to wait for before the start.
+      if (prepared === undefined) void this.#prepareAndStart(given, pending);
+      else this.#start(given, prepared, pending);
+    } catch (error) {
+      pending.reject(error);
+    }
+    return pending.promise;
+  }
+
+  async #prepareAndStart(given: GivenStart, pending: PendingStart): Promise<void> {
+    try {
+      this.#start(given, await this.#parts.submission.prepare(given.workflow), pending);
+    } catch (error) {
+      pending.reject(error);
+    }
+  }
+
+  #start(given: GivenStart, { definition, all }: Prepared, pending: PendingStart): void {
+    const { id, workflow, options, taskParams } = given;
+    const { instanceId, maxConcurrentTasks, traceparent, app = this.#parts.app } = options;
+    const input: Writable<StartRequest["input"]> = { context: startContext(workflow, options.params), trigger: "api" };
+    if (taskParams !== undefined) input.taskParams = taskParams;
+    if (maxConcurrentTasks !== undefined) input.maxConcurrentTasks = maxConcurrentTasks;
+    if (traceparent !== undefined) input.traceparent = traceparent;
+    if (app !== undefined) input.app = app;
+    this.#parts.calls.submit(
+      {
+        id: this.#qualify(id),
+        isGivenId: instanceId !== undefined,
+        reuse: options.reuse ?? false,
+        definition,
+        definitions: all,
+        input,
       },
-    });
+      pending,
+    );
   }
 
   /** Returns the id of the new instance. `INSTANCE_STATE` for a DAG, `TASK_UNKNOWN`. */
@@ -70,21 +109,31 @@ export class InstanceStarts {
     source: { readonly id: string; readonly key: number; readonly workflow: string; readonly version: string },
     { fromTask, instanceId }: { readonly fromTask: number; readonly instanceId?: string },
   ): Promise<string> {
-    const { definitions, store, calls } = this.#parts;
+    const { definitions, store, calls, app } = this.#parts;
     const definition = await definitions.load(source.workflow, source.version);
     if (definition.kind === "dag") {
       throw new EngineError("INSTANCE_STATE", `instance "${source.id}" is a DAG: rerun it from one of its tasks`);
     }
-    const { fork, input } = await forkPoint(store, { id: source.id, key: source.key }, fromTask);
+    const { fork, input } = await forkPoint(store, { id: this.#qualify(source.id), key: source.key }, fromTask);
     const id = instanceId ?? this.newId();
     await calls.start({
-      id,
+      id: this.#qualify(id),
       isGivenId: instanceId !== undefined,
       reuse: false,
       definition,
       definitions: [],
-      input: { context: {}, trigger: "api", fork, ...(input !== undefined && { input }) },
+      input: {
+        context: {},
+        trigger: "api",
+        fork,
+        ...(app !== undefined && { app }),
+        ...(input !== undefined && { input }),
+      },
     });
     return id;
+  }
+
+  #qualify(id: string): string {
+    return qualify(this.#parts.namespace, id);
   }
 }

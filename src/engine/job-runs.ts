@@ -4,6 +4,7 @@ import { paramsText } from "../authoring/task.ts";
 import { toJsonText } from "../base/json-text.ts";
 import type { Workflow } from "../authoring/workflow.ts";
 import { preview } from "../base/preview.ts";
+import { localName } from "../base/namespace.ts";
 import type { Definition } from "../runtime/definitions.ts";
 import { type JobTaskOptions, jobWorkflow } from "./job-workflow.ts";
 import type { Submission } from "./submission.ts";
@@ -44,7 +45,7 @@ export class JobRuns {
 
   /** Makes the workflow of a job, and checks its parameters. `JOB_MISSING`, `JOB_AMBIGUOUS`, `PARAMS_INVALID`, `TASK_INVALID`, `DOMAIN_UNKNOWN`. */
   async prepare(given: Job | string, params: unknown, options: JobTaskOptions): Promise<PreparedJob> {
-    const { job, taskParams } = this.resolve(given, params);
+    const { job, taskParams } = await this.resolve(given, params);
     const isDefault = Object.values(options).every((option) => option === undefined);
     const workflow = isDefault ? this.#defaultWorkflow(job) : jobWorkflow(job, options);
     await this.#parts.submission.prepareJobWorkflow(workflow);
@@ -52,7 +53,11 @@ export class JobRuns {
   }
 
   /** Checks the parameters that each run of a schedule gets. */
-  resolve(given: Job | string, params: unknown): JobTarget {
+  async resolve(given: Job | string, params: unknown): Promise<JobTarget> {
+    return await this.#parts.submission.learnIfMissing(() => this.#resolve(given, params));
+  }
+
+  #resolve(given: Job | string, params: unknown): JobTarget {
     const { registry } = this.#parts;
     const jobName = typeof given === "string" ? given : given?.name;
     const text = toJsonText(params, `params for job ${preview(jobName)}`);
@@ -74,10 +79,10 @@ export class JobRuns {
     const { registry, submission, saveDefinitions, onRecorded } = this.#parts;
     const jobs = new Set([...registry.names, ...registry.ids.flatMap((id) => this.#referenceTo(id))]);
     const definitions = [...jobs].map((job) => submission.defineJobWorkflow(this.#defaultWorkflow(job)));
-    const added = definitions.filter(({ name, version }) => this.#versions.get(name) !== version);
+    const added = definitions.filter(({ name, version }) => this.#versions.get(localName(name)) !== version);
     await saveDefinitions(added);
     for (const definition of added) {
-      this.#versions.set(definition.name, definition.version);
+      this.#versions.set(localName(definition.name), definition.version);
       onRecorded(definition);
     }
   }

@@ -1,6 +1,8 @@
 import { EngineError, hasCode, messageOf } from "../base/error.ts";
+import { localName } from "../base/namespace.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { ClusterMember } from "../member/cluster-member.ts";
+import type { LoneWorkers } from "../member/lone-workers.ts";
 import type { Region } from "../runtime/region.ts";
 import type { StoreProbe } from "../runtime/store-probe.ts";
 import { refuseHalfImported } from "../stores/importer.ts";
@@ -9,8 +11,8 @@ import type { Executor } from "./executor.ts";
 import type { Maintenance } from "./maintenance.ts";
 import type { ResolvedOptions } from "./options.ts";
 import type { OutageDeadline } from "./outage-deadline.ts";
+import type { Relay } from "./relay.ts";
 import type { ProcessCode } from "./process-code.ts";
-import type { Registration } from "./registration.ts";
 import type { Watchdog } from "./watchdog.ts";
 
 export interface LifeCycleParts {
@@ -21,12 +23,16 @@ export interface LifeCycleParts {
   readonly region: Region;
   /** Undefined for an engine alone on its store. */
   readonly member: ClusterMember | undefined;
-  readonly registration: Registration;
+  readonly loneWorkers: LoneWorkers | undefined;
+  /** Records jobs and workflows in the store. */
+  readonly record: () => Promise<void>;
   readonly processCode: ProcessCode;
   readonly watchdog: Watchdog | undefined;
   readonly maintenance: Maintenance;
   readonly storeProbe: StoreProbe;
   readonly outage: OutageDeadline;
+  /** Undefined for an engine alone on its store. */
+  readonly relay: Relay | undefined;
   /** The name under which this process would own shards. */
   readonly address: () => string;
 }
@@ -40,7 +46,7 @@ export class LifeCycle {
   }
 
   async start(): Promise<void> {
-    const { state, options, watchdog, maintenance, storeProbe } = this.#parts;
+    const { state, options, watchdog, maintenance, storeProbe, loneWorkers } = this.#parts;
     state.beginStart();
     try {
       await options.storage.open();
@@ -57,16 +63,17 @@ export class LifeCycle {
     }
     maintenance.start();
     storeProbe.start();
+    loneWorkers?.start();
     state.stage = "up";
   }
 
   async #openParts(): Promise<void> {
-    const { options, member, region, registration, processCode, address } = this.#parts;
+    const { options, member, region, record, processCode, address } = this.#parts;
     await this.#settleShardCount();
     // A heartbeat of no member changes nothing, and shows the state of the shards.
     refuseHalfImported((await options.storage.heartbeat(address())).shards);
     if (member === undefined) await this.#restoreDomains();
-    await registration.record();
+    await record();
     processCode.start();
     await (member ?? region).open();
   }
@@ -84,8 +91,10 @@ export class LifeCycle {
 
   async stop(): Promise<void> {
     const { state, options, dispatcher, executor, region, member, processCode, watchdog } = this.#parts;
-    const { maintenance, storeProbe, outage } = this.#parts;
+    const { maintenance, storeProbe, outage, loneWorkers, relay } = this.#parts;
     state.beginStop();
+    loneWorkers?.stop();
+    relay?.follower.stop();
     maintenance.stop();
     storeProbe.stop();
     outage.stop();
@@ -95,10 +104,12 @@ export class LifeCycle {
       await (member ?? region).close();
     } finally {
       state.stage = "stopped";
+      relay?.stop();
       processCode.stop();
       await watchdog?.stop();
       await options.storage.close();
     }
+    if (state.rolledBackBy !== undefined) throw state.rolledBackBy;
   }
 
   async #settleShardCount(): Promise<void> {
@@ -115,7 +126,10 @@ export class LifeCycle {
     const { storage, domains, logger } = options;
     const declared = (await storage.loadDomains()).filter(({ name }) => !Object.hasOwn(domains, name));
     for (const { domain, error } of executor.restoreDomains(declared)) {
-      logger.warn({ domain, error: error.message }, "a domain that was declared at runtime does not fit into the pool");
+      logger.warn(
+        { domain: localName(domain), error: error.message },
+        "a domain that was declared at runtime does not fit into the pool",
+      );
     }
   }
 
@@ -133,6 +147,7 @@ export class LifeCycle {
   onFenced(shard: number, error: unknown): void {
     const { state, member, dispatcher, options } = this.#parts;
     if (member !== undefined) return member.onShardLost(shard);
+    if (state.rolledBackBy !== undefined) return;
     const { logger } = options;
     if (!hasCode(error, "STORE_FENCED")) {
       // The engine was stopped while the store took no writes. The next start repeats what was not written.
@@ -145,6 +160,20 @@ export class LifeCycle {
     dispatcher.pauseDispatch();
     logger.error({ error: messageOf(error) }, "this engine no longer owns its data and does nothing more");
     state.onFenced(error);
+  }
+
+  /** The store went back to an earlier state: nothing in memory is true any more, and nothing of it may be written. */
+  onRolledBack(error: EngineError): void {
+    const { state, member, region, dispatcher, options, relay } = this.#parts;
+    options.logger.error(
+      { error: error.message },
+      "the store was rolled back; this engine stops and does nothing more",
+    );
+    state.onRolledBack(error);
+    dispatcher.pauseDispatch();
+    relay?.stop();
+    if (member === undefined) region.loseAll(error);
+    else member.onStoreRolledBack(error);
   }
 }
 

@@ -1,10 +1,12 @@
 import type { Clock, Timer } from "../base/clock.ts";
 import { messageOf } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
+import { instanceFields, localName, qualify } from "../base/namespace.ts";
 import type { EndStatus } from "../kernel/status.ts";
 import type { CallClient } from "../runtime/call-client.ts";
 import type { Region } from "../runtime/region.ts";
-import type { Store } from "../stores/store.ts";
+import type { InstanceSummary, Store } from "../stores/store.ts";
+import { listInstances } from "./list-instances.ts";
 
 const minuteMs = 60_000;
 
@@ -78,8 +80,9 @@ export class Maintenance {
     const now = this.#clock.now();
     const { idleMs, stuckMs } = this.#options;
     for (const entry of this.#region.sweep({ idleBefore: now - idleMs, stuckBefore: now - stuckMs })) {
-      const { id: instanceId, workflow, lastTurnAt } = entry;
-      this.#logger.warn({ instanceId, workflow, lastTurnAt }, "an instance has made no progress for a long time");
+      const { id, workflow, lastTurnAt } = entry;
+      const fields = { ...instanceFields(id), workflow: localName(workflow), lastTurnAt };
+      this.#logger.warn(fields, "an instance has made no progress for a long time");
     }
   }
 
@@ -98,9 +101,22 @@ export class Maintenance {
     await this.#region.forgetRequests(now - requestKeptMs);
   }
 
-  /** Purges ended instances, whoever owns them. Returns how many were removed. */
-  purgeEnded(status: EndStatus, endedBefore: number): Promise<number> {
-    return this.#purgeEnded(status, endedBefore, (found) => this.#calls.purge(found));
+  /** Purges ended instances of a namespace, whoever owns them. Returns how many were removed. */
+  async purgeEnded(
+    namespace: string,
+    { status, endedBefore }: { readonly status: EndStatus; readonly endedBefore: number },
+  ): Promise<number> {
+    let purged = 0;
+    let page: InstanceSummary[] = [];
+    do {
+      const before = page.at(-1);
+      const filter = { status: [status], limit: purgeChunk, ...(before && { before }) };
+      page = await listInstances(this.#store, namespace, filter);
+      const old = page.filter(({ endedAt }) => endedAt !== null && endedAt < endedBefore);
+      if (this.#isStopped) break;
+      purged += await this.#calls.purge(old.map(({ key, id }) => ({ key, id: qualify(namespace, id) })));
+    } while (page.length > 0);
+    return purged;
   }
 
   /** An instance that is being reopened is not removed. */

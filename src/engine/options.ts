@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import { didYouMean } from "../base/closest-name.ts";
 import { type CodeWorkflow, isCodeWorkflow } from "../authoring/code-workflow.ts";
-import type { Job } from "../authoring/job.ts";
+import { isJob, type Job } from "../authoring/job.ts";
 import { preview } from "../base/preview.ts";
 import { Workflow } from "../authoring/workflow.ts";
 import type { Clock } from "../base/clock.ts";
@@ -9,14 +9,22 @@ import { EngineError } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Random } from "../base/random.ts";
 import { durationSecondsMax } from "../base/time-limits.ts";
+import { defaultNamespace, hasMark, isNamespace, markProblem } from "../base/namespace.ts";
 import { defaultPoolSizeMax } from "../dispatch/dispatcher.ts";
+import { qualifyDomain } from "../dispatch/domain-pools.ts";
 import type { DomainOptions } from "../dispatch/domain-pool.ts";
 import type { OnTaskLog } from "../dispatch/task-log.ts";
 import { defaultLimits, subTasksCeiling } from "../kernel/machine.ts";
 import type { EndStatus } from "../kernel/status.ts";
 import type { Store } from "../stores/store.ts";
-import type { AroundJob } from "../worker/embedded-worker.ts";
-import { type ClusterOptions, type ResolvedClusterOptions, resolveClusterOptions } from "../member/cluster-options.ts";
+import type { AroundJob } from "../worker/job-call.ts";
+import type { WorkerTimings } from "../cluster/timings.ts";
+import {
+  type ClusterOptions,
+  type ResolvedClusterOptions,
+  resolveClusterOptions,
+  resolveLoneWorkers,
+} from "../member/cluster-options.ts";
 import { stderrLogger } from "./stderr-logger.ts";
 import { systemClock } from "./system-clock.ts";
 import { SystemRandom } from "./system-random.ts";
@@ -66,11 +74,18 @@ export interface EngineOptions {
   readonly stopGraceMs?: number;
   /** Makes the engine a member of a cluster on the same store. On a database server it always is one. */
   readonly cluster?: ClusterOptions;
+  /**
+   * True if workers in processes of their own may connect (`heddle/worker`): `engine.acceptWorker` takes their connections,
+   * and a server has an endpoint for them. An object sets the interval of their heartbeats, and the time without one after
+   * which a worker is lost. Default false.
+   */
+  readonly remoteWorkers?: boolean | Partial<WorkerTimings>;
   /** True to warn when the code of a workflow is not deterministic: reads the clock, random numbers or the outside world. Default: unless NODE_ENV is `production`. */
   readonly watchCode?: boolean;
   /**
    * Starts a thread that reports on standard error which code blocks the event loop, and may end the process if it stays
-   * blocked. Default false.
+   * blocked. A member of a cluster on a database server has it renew its lease meanwhile, for up to
+   * `cluster.timings.stallMs`. Default: such a member has the thread for its lease alone, any other engine has none.
    */
   readonly watchdog?: boolean | WatchdogOptions;
   /** Default: writes warnings and errors as JSON lines to standard error. */
@@ -79,19 +94,36 @@ export interface EngineOptions {
   readonly onTaskLog?: OnTaskLog;
   /** Wraps each call of a job in this process, for example in a span. */
   readonly aroundJob?: AroundJob;
+  /** The namespace of its jobs, workflows, domains and instances; `engine.inNamespace()` gives others. Default `default`. */
+  readonly namespace?: string;
+  /** The application that new instances belong to, inside the namespace; lists can be filtered by it. */
+  readonly app?: string;
   /** Sources of time and random numbers, for tests. */
   readonly clock?: Clock;
   readonly random?: Random;
 }
 
 export type ResolvedOptions = Required<
-  Omit<EngineOptions, "retentionMs" | "cluster" | "watchdog" | "onTaskLog" | "aroundJob" | "defaultTimeoutSeconds">
+  Omit<
+    EngineOptions,
+    | "retentionMs"
+    | "cluster"
+    | "remoteWorkers"
+    | "watchdog"
+    | "onTaskLog"
+    | "aroundJob"
+    | "defaultTimeoutSeconds"
+    | "app"
+  >
 > & {
   readonly defaultTimeoutSeconds: number | undefined;
+  readonly app: string | undefined;
   readonly onTaskLog?: OnTaskLog | undefined;
   readonly aroundJob?: AroundJob | undefined;
   readonly retentionMs: Readonly<Record<EndStatus, number>>;
   readonly cluster: ResolvedClusterOptions | undefined;
+  /** The timings of workers of an engine alone; undefined in a cluster, and if none may connect. */
+  readonly loneWorkers: WorkerTimings | undefined;
   readonly watchdog: ResolvedWatchdogOptions | undefined;
 };
 
@@ -105,7 +137,8 @@ export function resolveOptions(options: EngineOptions): ResolvedOptions {
   const {
     retentionMs,
     cluster,
-    watchdog = false,
+    remoteWorkers = false,
+    watchdog,
     ...given
   } = Object.fromEntries(
     Object.entries(options).filter(([, value]) => value !== undefined),
@@ -130,20 +163,36 @@ export function resolveOptions(options: EngineOptions): ResolvedOptions {
     stopGraceMs: clusterOptions === undefined ? 5000 : 3000,
     watchCode: process.env["NODE_ENV"] !== "production",
     logger: stderrLogger,
+    namespace: defaultNamespace,
+    app: undefined,
     clock: systemClock,
     random: new SystemRandom(),
     ...given,
-    cluster: clusterOptions === undefined ? undefined : resolveClusterOptions(clusterOptions),
-    watchdog: resolveWatchdog(watchdog),
+    cluster:
+      clusterOptions === undefined ? undefined : resolveClusterOptions(clusterOptions, given.storage, remoteWorkers),
+    loneWorkers: clusterOptions === undefined ? resolveLoneWorkers(remoteWorkers) : undefined,
+    watchdog: watchdog === undefined ? defaultWatchdog(given) : resolveWatchdog(watchdog),
     retentionMs: { Success: sevenDaysMs, Failed: sevenDaysMs, Terminated: sevenDaysMs, ...retentionMs },
   };
   checkOptions(resolved);
-  return resolved;
+  return { ...resolved, domains: qualifiedDomains(resolved) };
+}
+
+/** Domains of the options belong to the engine's namespace. */
+function qualifiedDomains({ namespace, domains }: ResolvedOptions): ResolvedOptions["domains"] {
+  const entries = Object.entries(domains);
+  return Object.fromEntries(entries.map(([name, domain]) => [qualifyDomain(namespace, name), domain]));
 }
 
 /** A shorter limit would take the time between two heartbeats for a stall. */
 const watchdogMsMin = 1000;
 const watchdogDefaults: ResolvedWatchdogOptions = { warnAfterMs: 2000, endAfterMs: 0, format: "json" };
+
+/** Time that a test controls means nothing to a thread. */
+function defaultWatchdog({ storage, clock }: Pick<EngineOptions, "storage" | "clock">): ResolvedOptions["watchdog"] {
+  const needsThread = storage?.leaseConnection !== undefined && clock === undefined;
+  return needsThread ? { ...watchdogDefaults, warnAfterMs: 0 } : undefined;
+}
 
 function resolveWatchdog(given: boolean | WatchdogOptions): ResolvedWatchdogOptions | undefined {
   if (typeof given === "boolean") return given ? watchdogDefaults : undefined;
@@ -192,11 +241,14 @@ const names: Readonly<Record<keyof EngineOptions, true>> = {
   retentionMs: true,
   stopGraceMs: true,
   cluster: true,
+  remoteWorkers: true,
   watchCode: true,
   watchdog: true,
   logger: true,
   onTaskLog: true,
   aroundJob: true,
+  namespace: true,
+  app: true,
   clock: true,
   random: true,
 };
@@ -214,6 +266,7 @@ function checkNames(options: unknown): void {
 }
 
 function checkOptions(options: ResolvedOptions): void {
+  checkNamespaceOptions(options);
   if (typeof options.storage?.commit !== "function") {
     throw invalid("storage", 'must be a store, such as sqlite("./heddle.db") from "heddle/sqlite"');
   }
@@ -245,6 +298,18 @@ function checkOptions(options: ResolvedOptions): void {
   if (kept !== undefined) throw invalid(`retentionMs.${kept[0]}`, "must be a number of milliseconds, or 0 for ever");
 }
 
+function checkNamespaceOptions({ namespace, app, domains }: ResolvedOptions): void {
+  if (!isNamespace(namespace))
+    throw invalid(
+      "namespace",
+      `must be 1 to 63 lower-case letters, digits and hyphens, with no hyphen at either end, got ${preview(namespace)}`,
+    );
+  if (app !== undefined && (typeof app !== "string" || app === ""))
+    throw invalid("app", `must be text, not empty, got ${preview(app)}`);
+  const marked = Object.keys(domains ?? {}).find(hasMark);
+  if (marked !== undefined) throw invalid("domains", `: ${markProblem("a domain", marked)}`);
+}
+
 function checkParts({ jobs, workflows, domains, logger }: ResolvedOptions): void {
   if (!Array.isArray(jobs)) throw invalid("jobs", `must be a list of jobs, got ${preview(jobs)}`);
   for (const job of jobs as readonly unknown[]) {
@@ -265,12 +330,6 @@ function checkParts({ jobs, workflows, domains, logger }: ResolvedOptions): void
   const level = (["debug", "info", "warn", "error"] as const).find((each) => typeof logger[each] !== "function");
   if (level !== undefined)
     throw invalid("logger", `must have the methods debug, info, warn and error, but has no ${level}`);
-}
-
-function isJob(value: unknown): boolean {
-  return (
-    typeof value === "object" && value !== null && "name" in value && "fn" in value && typeof value.fn === "function"
-  );
 }
 
 function invalid(name: string, problem: string): EngineError {

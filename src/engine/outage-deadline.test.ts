@@ -9,7 +9,7 @@ describe("a caller whose write is under way while the store takes none", () => {
     const clock = new TestClock();
     const outage = new OutageDeadline(clock);
     let error = undefined as unknown;
-    const answer = outage.bound('instance "a"', new Promise<never>(() => undefined));
+    const answer = outage.bound("StartInstance", "a", new Promise<never>(() => undefined));
     answer.catch((given: unknown) => (error = given));
     await clock.advance(10 * outageAnswerMs);
     assert.equal(error, undefined, "while the store takes writes it waits");
@@ -18,7 +18,7 @@ describe("a caller whose write is under way while the store takes none", () => {
     assert.equal(error, undefined);
     await clock.advance(1);
     assert.ok(hasCode(error, "CALL_UNANSWERED"));
-    assert.match(messageOf(error), /whether instance "a" is accepted is not known yet.*disk full/);
+    assert.match(messageOf(error), /whether "StartInstance" of instance "a" is accepted is not known yet.*disk full/);
     outage.stop();
     assert.equal(clock.timerCount, 0);
   });
@@ -27,7 +27,7 @@ describe("a caller whose write is under way while the store takes none", () => {
     const clock = new TestClock();
     const outage = new OutageDeadline(clock);
     const { promise, resolve } = Promise.withResolvers<number>();
-    const answer = outage.bound("it", promise);
+    const answer = outage.bound("StartInstance", "a", promise);
     outage.onHealth(new Error("disk full"));
     await clock.advance(outageAnswerMs / 2);
     outage.onHealth(undefined);
@@ -42,14 +42,14 @@ describe("a caller whose write is under way while the store takes none", () => {
     const outage = new OutageDeadline(clock);
     outage.onHealth(new Error("disk full"));
     assert.equal(clock.timerCount, 0, "nobody waits");
-    const answer = assert.rejects(outage.bound("it", new Promise<never>(() => undefined)));
+    const answer = assert.rejects(outage.bound("StartInstance", "a", new Promise<never>(() => undefined)));
     assert.equal(clock.timerCount, 1);
     await clock.advance(outageAnswerMs);
     await answer;
     assert.equal(clock.timerCount, 0, "everybody was answered");
     outage.stop();
     outage.onHealth(new Error("the store is closed"));
-    void outage.bound("it", new Promise<never>(() => undefined));
+    void outage.bound("StartInstance", "a", new Promise<never>(() => undefined));
     assert.equal(clock.timerCount, 0, "the engine has stopped");
   });
 });

@@ -1,11 +1,13 @@
+import type { AnnouncedJob } from "../authoring/announced-job.ts";
 import type { JobRegistry } from "../authoring/job-registry.ts";
-import type { Dispatcher, RunningRun, WaitingRun } from "../dispatch/dispatcher.ts";
+import type { Dispatcher, DomainOverview } from "../dispatch/dispatcher.ts";
+import { defaultDomain } from "../dispatch/domain-pools.ts";
+import type { ConnectedOverview } from "../dispatch/worker.ts";
 import type { TaskRun } from "../dispatch/task-run.ts";
-import type { WaitReason } from "../dispatch/wait-reason.ts";
-import { InstanceTaskRun } from "../runtime/instance-task-run.ts";
-import type { Region } from "../runtime/region.ts";
-import type { TaskIdentity, WaitingTask } from "../runtime/waiting-task.ts";
+import type { TaskWait } from "../dispatch/wait-reason.ts";
+import type { TaskIdentity } from "../runtime/waiting-task.ts";
 import type { JobRow } from "../stores/store.ts";
+import { localName, namespaceOf } from "../base/namespace.ts";
 
 /**
  * A task of this process that runs or waits for anything but its predecessors, or an instance that waits as a whole and has
@@ -16,10 +18,8 @@ export interface QueuedTask extends TaskIdentity {
   /** Epoch ms: when it was queued, was started, or failed last; undefined if none of these has happened. */
   readonly since: number | undefined;
   readonly worker: string | undefined;
-  /** The reason why a waiting task waits. */
-  readonly reason: WaitReason | undefined;
-  /** The reason as a sentence. */
-  readonly waitingFor: string | undefined;
+  /** The wait of a waiting task. */
+  readonly wait: TaskWait | undefined;
   /** Time at which the next attempt is due. */
   readonly retryAt: number | undefined;
 }
@@ -66,6 +66,9 @@ export interface JobView {
   readonly codePath: string | undefined;
   /** A hash of the function's source text; it changes with the code. */
   readonly sourceHash: string;
+  readonly description: string | undefined;
+  /** `worker` if no process on this store has registered it: workers have announced it. */
+  readonly origin: "server" | "worker";
   /** True if this process has the job's function. */
   readonly isHere: boolean;
   /** No process on this store had its function at its last start. */
@@ -82,59 +85,51 @@ export interface WorkflowView {
   readonly kind: "dag" | "code";
 }
 
-/** Waiting tasks first, those of the dispatcher before those inside instances; at most `limit` of each state. */
-export async function queuedTasks(
-  { dispatcher, region }: { readonly dispatcher: Dispatcher; readonly region: Region },
-  { state, limit }: { readonly state: QueuedTask["state"] | undefined; readonly limit: number },
-): Promise<QueuedTask[]> {
-  const tasks: QueuedTask[] = [];
-  if (state !== "running") {
-    const queued = dispatcher.listWaiting().slice(0, limit).map(queuedRun);
-    const inside = await region.listWaiting(limit - queued.length);
-    for (const task of queued) tasks.push(task);
-    for (const task of inside) tasks.push(waitingInside(task));
-  }
-  if (state !== "waiting") for (const each of dispatcher.listRunning().slice(0, limit)) tasks.push(runningRun(each));
-  return tasks;
+/** The jobs of a namespace: those on record, and those that workers have announced. */
+export function jobViews(rows: readonly JobRow[], registry: JobRegistry, namespace: string): JobView[] {
+  const recorded = rows.filter(({ id }) => namespaceOf(id) === namespace).map((row) => jobView(row, registry));
+  const ids = new Set(recorded.map(({ id }) => id));
+  return [...recorded, ...registry.announced.all.filter(({ id }) => !ids.has(id)).map(announcedJobView)];
 }
 
-function queuedRun({ run, queuedAt, wait: { reason, text: waitingFor } }: WaitingRun): QueuedTask {
-  const about = { since: queuedAt, worker: undefined, reason, waitingFor, retryAt: undefined };
-  return { state: "waiting", ...identityOf(run), ...about };
-}
-
-function runningRun({ run, startedAt, worker }: RunningRun): QueuedTask {
-  const about = { since: startedAt, worker, reason: undefined, waitingFor: undefined, retryAt: undefined };
-  return { state: "running", ...identityOf(run), ...about };
-}
-
-function waitingInside({ wait: { reason, text: waitingFor }, ...task }: WaitingTask): QueuedTask {
-  return { state: "waiting", ...task, worker: undefined, reason, waitingFor };
-}
-
-/** A task of no instance in this process is identified by its number alone. */
-function identityOf(run: TaskRun): TaskIdentity {
-  const { instanceId, workflowName, taskName, task, attempt, job, domain } = run;
-  const nodeId = run instanceof InstanceTaskRun ? run.actor.machine.state.definition(task).nodeId : task;
-  return { instanceId, workflowName, taskName, nodeId, attempt, job, domain };
-}
-
-export function jobView(
-  { id, name, signature, parameters, codePath, sourceHash, missing, createdAt, updatedAt }: JobRow,
+function jobView(
+  { id: qualifiedId, name, signature, parameters, codePath, sourceHash, missing, createdAt, updatedAt }: JobRow,
   registry: JobRegistry,
 ): JobView {
+  const id = localName(qualifiedId);
   const isHere = registry.find(id) !== undefined;
+  return {
+    id,
+    name: localName(name),
+    signature,
+    parameters: JSON.parse(parameters) as unknown,
+    codePath: codePath ?? undefined,
+    sourceHash,
+    description: registry.get(id)?.job.description ?? registry.announced.get(id)?.description,
+    origin: "server",
+    isHere,
+    missing,
+    createdAt,
+    updatedAt,
+  };
+}
+
+/** A job that is known only from workers. */
+function announcedJobView(job: AnnouncedJob): JobView {
+  const { id, name, signature, parameters, sourceHash, description, announcedAt } = job;
   return {
     id,
     name,
     signature,
     parameters: JSON.parse(parameters) as unknown,
-    codePath: codePath ?? undefined,
+    codePath: undefined,
     sourceHash,
-    isHere,
-    missing,
-    createdAt,
-    updatedAt,
+    description,
+    origin: "worker",
+    isHere: false,
+    missing: false,
+    createdAt: announcedAt,
+    updatedAt: announcedAt,
   };
 }
 
@@ -144,23 +139,51 @@ export function workerViews(parts: {
   readonly registry: JobRegistry;
   readonly options: { readonly runsJobs: boolean };
   readonly address: string;
+  readonly namespace: string;
 }): WorkerView[] {
-  const { dispatcher, registry, options, address: ownAddress } = parts;
-  const remote = dispatcher.listConnected().map(({ worker, runningTasks }) => {
-    const { address, slots, isDraining, isReachable, lastHeardAt, jobs } = worker;
-    return { address, isRemote: true, slots, runningTasks, isDraining, isReachable, lastHeardAt, jobs };
-  });
+  const { dispatcher, registry, options, address: ownAddress, namespace } = parts;
+  const connected = dispatcher.listConnected();
+  const remote = connected.filter(({ worker }) => worker.namespace === namespace).map(remoteView);
   if (!options.runsJobs) return remote;
-  const sum = (count: "slots" | "runningTasks"): number => remote.reduce((all, worker) => all + worker[count], 0);
+  const slots = connected.reduce((sum, { worker }) => sum + worker.slots, 0);
+  const running = dispatcher.listRunning().filter(({ run }) => namespaceOf(run.instanceId) === namespace).length;
+  const runningTasks = running - remote.reduce((sum, worker) => sum + worker.runningTasks, 0);
   const own: WorkerView = {
     address: ownAddress,
     isRemote: false,
-    slots: dispatcher.poolSize - sum("slots"),
-    runningTasks: dispatcher.runningCount - sum("runningTasks"),
+    slots: dispatcher.poolSize - slots,
+    runningTasks,
     isDraining: dispatcher.isDraining,
     isReachable: true,
     lastHeardAt: undefined,
     jobs: registry.ids,
   };
   return [own, ...remote];
+}
+
+function remoteView({ worker, runningTasks }: ConnectedOverview): WorkerView {
+  const { address, slots, isDraining, isReachable, lastHeardAt } = worker;
+  const jobs = worker.jobs.map(localName);
+  return { address, isRemote: true, slots, runningTasks, isDraining, isReachable, lastHeardAt, jobs };
+}
+
+/**
+ * The domains of a namespace, and `default`, which all share: of that one, the counts are those of the namespace's own
+ * tasks.
+ */
+export function domainViews(dispatcher: Dispatcher, namespace: string): DomainOverview[] {
+  return dispatcher.listDomains().flatMap((overview): DomainOverview[] => {
+    const { domain } = overview;
+    if (domain === defaultDomain) return [{ ...overview, ...countIn(dispatcher, namespace, domain) }];
+    return namespaceOf(domain) === namespace ? [{ ...overview, domain: localName(domain) }] : [];
+  });
+}
+
+function countIn(dispatcher: Dispatcher, namespace: string, domain: string): { running: number; waiting: number } {
+  const isOwn = ({ run }: { readonly run: TaskRun }): boolean =>
+    run.domain === domain && namespaceOf(run.instanceId) === namespace;
+  return {
+    running: dispatcher.listRunning().filter(isOwn).length,
+    waiting: dispatcher.listWaiting().filter(isOwn).length,
+  };
 }

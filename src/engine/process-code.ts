@@ -1,4 +1,3 @@
-import type { CodeRegistry } from "../authoring/code-registry.ts";
 import type { CodeWorkflow } from "../authoring/code-workflow.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Logger } from "../base/logger.ts";
@@ -14,7 +13,7 @@ import { reportFatalError } from "../worker/fatal-errors.ts";
 /** Finds and runs the code of workflows in this process. */
 export class ProcessCode implements CodeRuntime {
   readonly loopWatch: LoopWatch | undefined;
-  readonly #registry: CodeRegistry;
+  readonly #find: CodeRuntime["find"];
   readonly #drain: Drain;
   readonly #versionOf: (workflow: string) => string | undefined;
   readonly #hasDomain: (domain: string) => boolean;
@@ -22,7 +21,7 @@ export class ProcessCode implements CodeRuntime {
   readonly #lone: UnhandledRejections;
 
   constructor(parts: {
-    registry: CodeRegistry;
+    find: CodeRuntime["find"];
     clock: Clock;
     versionOf: (workflow: string) => string | undefined;
     hasDomain: (domain: string) => boolean;
@@ -33,7 +32,7 @@ export class ProcessCode implements CodeRuntime {
   }) {
     this.loopWatch = parts.loopWatch;
     this.#lone = new UnhandledRejections(parts.logger, reportFatalError);
-    this.#registry = parts.registry;
+    this.#find = parts.find;
     this.#drain = new Drain(parts.clock);
     this.#versionOf = parts.versionOf;
     this.#hasDomain = parts.hasDomain;
@@ -41,7 +40,7 @@ export class ProcessCode implements CodeRuntime {
   }
 
   find(workflow: string, version: string): CodeWorkflow | undefined {
-    return this.#registry.find(workflow, version);
+    return this.#find(workflow, version);
   }
 
   versionOf(workflow: string, wanted?: string): string | undefined {

@@ -1,14 +1,17 @@
 import { EngineError, hasCode } from "../base/error.ts";
+import { qualify } from "../base/namespace.ts";
 import { hasEnded } from "../kernel/status.ts";
 import type { CallClient } from "../runtime/call-client.ts";
 import type { InstanceCalls } from "./instance-calls.ts";
 
 /** Removes every trace of ended instances. An id that was used again has several generations, and all of them go. */
 export class Purging {
+  readonly #namespace: string;
   readonly #instances: InstanceCalls;
   readonly #calls: CallClient;
 
-  constructor(instances: InstanceCalls, calls: CallClient) {
+  constructor(namespace: string, instances: InstanceCalls, calls: CallClient) {
+    this.#namespace = namespace;
     this.#instances = instances;
     this.#calls = calls;
   }
@@ -45,9 +48,23 @@ export class Purging {
     return ids;
   }
 
+  /** The ids that its code has chosen for children may be those of other instances, of which it started none. */
   async #childrenOf(id: string): Promise<string[]> {
+    const { key } = await this.#instances.read({ type: "GetIdentity", id });
     const { tasks } = await this.#instances.read({ type: "GetStatus", id });
-    return tasks.flatMap(({ childInstanceId }) => childInstanceId ?? []);
+    const named = new Set(tasks.flatMap(({ childInstanceId }) => childInstanceId ?? []));
+    const children: string[] = [];
+    for (const child of named) if (await this.#isChild(child, key)) children.push(child);
+    return children;
+  }
+
+  async #isChild(id: string, parentKey: number): Promise<boolean> {
+    try {
+      return (await this.#instances.read({ type: "GetIdentity", id })).parentKey === parentKey;
+    } catch (error) {
+      if (hasCode(error, "INSTANCE_UNKNOWN")) return false;
+      throw error;
+    }
   }
 
   async #purgeGenerations(instanceId: string): Promise<number> {
@@ -66,7 +83,7 @@ export class Purging {
     for (;;) {
       const key = await this.#refuseUnended(id);
       // An instance that is being read or reopened is not removed.
-      if ((await this.#calls.purge([{ key, id }])) > 0) return;
+      if ((await this.#calls.purge([{ key, id: qualify(this.#namespace, id) }])) > 0) return;
     }
   }
 

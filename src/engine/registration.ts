@@ -6,15 +6,14 @@ import { Workflow } from "../authoring/workflow.ts";
 import type { Clock } from "../base/clock.ts";
 import { EngineError, messageOf } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
+import { qualify } from "../base/namespace.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
-import type { Outcome } from "../kernel/input.ts";
 import type { NodeSpec } from "../kernel/node-spec.ts";
 import type { TaskDefinition } from "../kernel/task-definition.ts";
 import type { DefinitionSaver } from "../runtime/definition-saver.ts";
 import type { Definition } from "../runtime/definitions.ts";
 import type { Region } from "../runtime/region.ts";
 import type { Store } from "../stores/store.ts";
-import { checkOutcome } from "../worker/call-job.ts";
 import type { EngineState } from "./engine-state.ts";
 import { JobRuns } from "./job-runs.ts";
 import { syncJobs } from "./job-sync.ts";
@@ -22,6 +21,8 @@ import type { WorkflowView } from "./overview.ts";
 import type { Submission } from "./submission.ts";
 
 export interface RegistrationParts {
+  /** The namespace of the jobs and workflows. */
+  readonly namespace: string;
   readonly state: EngineState;
   readonly store: Store;
   readonly clock: Clock;
@@ -36,7 +37,7 @@ export interface RegistrationParts {
   readonly isShared: boolean;
 }
 
-/** The jobs and workflows that this process has: registers them, and keeps their records in the store. */
+/** The jobs and workflows that this process has in one namespace: registers them, and keeps their records in the store. */
 export class Registration {
   readonly jobRuns: JobRuns;
   readonly #parts: RegistrationParts;
@@ -52,9 +53,8 @@ export class Registration {
     });
   }
 
-  /** Records jobs and workflows in the store, before the engine takes work. */
+  /** Records workflows in the store, before the engine takes work; the jobs are recorded by then. */
   async record(): Promise<void> {
-    await this.#syncJobs();
     const { submission, definitions, logger } = this.#parts;
     const prepared = await submission.prepareAll((workflow, error) => {
       // A workflow that cannot run does not keep the others from it.
@@ -71,6 +71,11 @@ export class Registration {
     dispatcher.onJobsChanged();
     if (state.isUp) void this.#recordJobs();
     return id;
+  }
+
+  /** Called when workers have announced jobs that this process did not know: they can be scheduled from then on. */
+  onJobsAnnounced(): void {
+    if (this.#parts.state.isUp) void this.#recordJobs();
   }
 
   async registerWorkflow(workflow: Workflow | CodeWorkflow): Promise<void> {
@@ -107,12 +112,13 @@ export class Registration {
     return this.jobRuns.versionOf(workflow) ?? this.#parts.submission.versionOf(workflow);
   }
 
-  /** The id of the job that a task runs. The name of a job that is not here stays: the task waits for it, visibly. */
+  /** The qualified id of the job that a task runs. The name of a job that is not here stays: the task waits for it, visibly. */
   resolveJob(definition: TaskDefinition, params: string | undefined): string {
+    const { namespace, registry } = this.#parts;
     try {
-      return this.#parts.registry.resolve({ ...definition, params }).id;
+      return qualify(namespace, registry.resolve({ ...definition, params }).id);
     } catch (error) {
-      if (error instanceof EngineError) return definition.jobName ?? String(definition.jobId);
+      if (error instanceof EngineError) return qualify(namespace, definition.jobName ?? String(definition.jobId));
       throw error;
     }
   }
@@ -122,10 +128,6 @@ export class Registration {
     const { nodes, definitions } = await this.#parts.submission.checkSubTasks(subTasks, parentName);
     await this.#parts.definitions.saveWithRetries(definitions);
     return nodes;
-  }
-
-  checkOutcome(outcome: Outcome, taskName: string): Outcome | Promise<Outcome> {
-    return checkOutcome(outcome, taskName, (subTasks, parentName) => this.checkSubTasks(subTasks, parentName));
   }
 
   /** A start fails if the store is away; later, the store is waited for. */
@@ -144,7 +146,8 @@ export class Registration {
   }
 
   #syncJobs(): Promise<void> {
-    const { registry, store, logger, clock, isShared } = this.#parts;
-    return syncJobs({ registry, store, logger, now: clock.now(), isShared });
+    const { namespace, registry, clock } = this.#parts;
+    const registryOf = (other: string): JobRegistry | undefined => (other === namespace ? registry : undefined);
+    return syncJobs(this.#parts, registryOf, { namespaces: [namespace], now: clock.now() });
   }
 }

@@ -214,7 +214,7 @@ export class Schedules {
   /** Returns the name or id by which runs refer to the job; its workflow is durable by then. `JOB_MISSING`, `PARAMS_INVALID`. */
   async #resolveJob({ job, params }: ScheduledJob): Promise<string> {
     const { jobRuns: jobs } = this.#parts.registration;
-    const resolved = jobs.resolve(job, params);
+    const resolved = await jobs.resolve(job, params);
     await jobs.record();
     return resolved.job;
   }

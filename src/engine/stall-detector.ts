@@ -29,6 +29,10 @@ export class StallDetector {
     this.#limits = limits;
   }
 
+  get stalledMs(): number {
+    return this.#stalledMs;
+  }
+
   tick(heartbeat: number): StallVerdict {
     if (heartbeat !== this.#heartbeat) {
       this.#heartbeat = heartbeat;

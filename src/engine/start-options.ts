@@ -13,7 +13,12 @@ export interface SubmitOptions {
   readonly maxConcurrentTasks?: number;
   /** W3C trace context: the instance becomes part of that trace. */
   readonly traceparent?: string;
+  /** The application that the instance belongs to; its children inherit it. Default: the engine's option `app`. */
+  readonly app?: string;
 }
+
+/** The options of a start without any, which need no check. */
+export const noOptions: SubmitOptions & StartOptions = Object.freeze({});
 
 /** Options of `runJob`. */
 export interface RunJobOptions extends JobTaskOptions {
@@ -25,6 +30,8 @@ export interface RunJobOptions extends JobTaskOptions {
   readonly context?: Readonly<Record<string, unknown>>;
   /** W3C trace context: the instance becomes part of that trace. */
   readonly traceparent?: string;
+  /** The application that the instance belongs to; its children inherit it. Default: the engine's option `app`. */
+  readonly app?: string;
 }
 
 /** An event for the code of an instance. */
@@ -46,4 +53,13 @@ export interface StartOptions {
   readonly whenActive?: "refuse" | "use" | "terminate";
   /** W3C trace context: the instance becomes part of that trace. */
   readonly traceparent?: string;
+  /** The application that the instance belongs to; its children inherit it. Default: the engine's option `app`. */
+  readonly app?: string;
+}
+
+/** Options of `pauseWorkflowInstance`: what the instance says while it is paused. */
+export interface PauseOptions {
+  /** Author of the pause. */
+  readonly by?: string;
+  readonly reason?: string;
 }

@@ -3,6 +3,15 @@ import { describe, test } from "node:test";
 import { SubmissionLimiter, submissionsMax } from "./submission-limiter.ts";
 import { systemClock } from "./system-clock.ts";
 
+async function run<Result>(limiter: SubmissionLimiter, work: () => Promise<Result>): Promise<Result> {
+  await limiter.enter();
+  try {
+    return await work();
+  } finally {
+    limiter.leave();
+  }
+}
+
 describe("back-pressure for submissions", () => {
   test("lets in so many at once, the others in order, and turns the event loop in between", async () => {
     const limiter = new SubmissionLimiter(systemClock);
@@ -14,7 +23,7 @@ describe("back-pressure for submissions", () => {
     const loop = (): void => void setImmediate(() => begun.length < total && (turns++, loop()));
     loop();
     const all = Array.from({ length: total }, (_, number) =>
-      limiter.run(async () => {
+      run(limiter, async () => {
         begun.push(number);
         assert.ok(++underWay <= submissionsMax);
         await Promise.resolve();
@@ -31,7 +40,7 @@ describe("back-pressure for submissions", () => {
   test("goes on after one that fails", async () => {
     const limiter = new SubmissionLimiter(systemClock);
     const all = Array.from({ length: 2 * submissionsMax }, (_, number) =>
-      limiter.run(() => (number % 2 === 0 ? Promise.reject(new Error("no")) : Promise.resolve(number))),
+      run(limiter, () => (number % 2 === 0 ? Promise.reject(new Error("no")) : Promise.resolve(number))),
     );
     const settled = await Promise.allSettled(all);
     assert.equal(settled.filter(({ status }) => status === "fulfilled").length, submissionsMax);

@@ -19,15 +19,17 @@ export class SubmissionLimiter {
     this.#clock = clock;
   }
 
-  async run<Result>(work: () => Promise<Result>): Promise<Result> {
-    if (this.#underWay >= submissionsMax) await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    else this.#underWay++;
-    try {
-      return await work();
-    } finally {
-      this.#underWay--;
-      this.#startWaitingSoon();
-    }
+  /** Admits a submission: at once if undefined, otherwise when the promise resolves. */
+  enter(): Promise<void> | undefined {
+    if (this.#underWay >= submissionsMax) return new Promise<void>((resolve) => this.#waiting.push(resolve));
+    this.#underWay++;
+    return undefined;
+  }
+
+  /** Called once for each submission that was admitted, when it has ended. */
+  leave(): void {
+    this.#underWay--;
+    this.#startWaitingSoon();
   }
 
   #startWaitingSoon(): void {

@@ -7,6 +7,7 @@ import { workflowVersion } from "../authoring/workflow-version.ts";
 import { assert, unreachable } from "../base/assert.ts";
 import { EngineError, hasCode } from "../base/error.ts";
 import { preview } from "../base/preview.ts";
+import { hasMark, localName, markProblem, qualify } from "../base/namespace.ts";
 import { validateValue, textOf } from "../code/values.ts";
 import type { DagSpec } from "../kernel/dag/dag-spec.ts";
 import { Graph } from "../kernel/dag/graph.ts";
@@ -23,6 +24,13 @@ export interface Prepared {
   readonly all: readonly Definition[];
 }
 
+/** One reason why a workflow cannot be started here. */
+export interface WorkflowProblem {
+  readonly error: EngineError;
+  /** The name of the task that it is about; undefined if it is about the workflow as a whole. */
+  readonly task?: string;
+}
+
 /** Sub-tasks that were checked, with the definitions of the workflows that they nest. */
 export interface CheckedSubTasks {
   readonly nodes: readonly NodeSpec[];
@@ -34,31 +42,40 @@ export interface CheckedSubTasks {
  * that was prepared before costs one lookup.
  */
 export class Submission {
+  readonly #namespace: string;
   readonly #definitions: Definitions;
   readonly #registry: JobRegistry;
   readonly #expressions: Expressions;
   readonly #code: CodeRegistry;
   readonly #hasDomain: (domain: string) => boolean;
+  readonly #learnJobs: () => Promise<void>;
   readonly #known = new Map<string, Workflow>();
   readonly #prepared = new WeakMap<Workflow, Prepared & { revision: number }>();
   /** The version that was prepared last, even if a workflow that it nests by name has changed since. */
   readonly #versions = new WeakMap<Workflow, string>();
   readonly #checked = new WeakSet<Definition>();
+  readonly #codeDefinitions = new WeakMap<CodeWorkflow, Definition>();
 
   constructor(options: {
+    /** The namespace of the workflows, jobs and domains. */
+    namespace: string;
     definitions: Definitions;
     registry: JobRegistry;
     expressions: Expressions;
     hasDomain: (domain: string) => boolean;
+    /** Reads the jobs that workers have announced to other members. */
+    learnJobs: () => Promise<void>;
     /** DAGs that can be nested by name. */
     workflows: readonly Workflow[];
     code: CodeRegistry;
   }) {
+    this.#namespace = options.namespace;
     this.#code = options.code;
     this.#definitions = options.definitions;
     this.#registry = options.registry;
     this.#expressions = options.expressions;
     this.#hasDomain = options.hasDomain;
+    this.#learnJobs = options.learnJobs;
     for (const workflow of options.workflows) this.#known.set(workflow.name, workflow);
   }
 
@@ -78,7 +95,18 @@ export class Submission {
     const before = this.findPrepared(workflow);
     if (before !== undefined) return before;
     refuseReservedName(workflow.name);
-    return await this.#prepare(workflow, above);
+    return await this.learnIfMissing(() => this.#prepare(workflow, above));
+  }
+
+  /** Repeats work that misses a job once the jobs are known that workers have announced to other members. */
+  async learnIfMissing<T>(work: () => T | Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (!hasCode(error, "JOB_MISSING")) throw error;
+      await this.#learnJobs();
+      return await work();
+    }
   }
 
   /** Prepares the workflow of a single job, whose name is reserved. */
@@ -88,7 +116,7 @@ export class Submission {
 
   /** The definition of a job's workflow, whether or not the job can run here now. */
   defineJobWorkflow(workflow: Workflow): Definition {
-    return this.#definitions.add(workflow.name, workflow.version, workflow.spec());
+    return this.#definitions.add(this.#qualify(workflow.name), workflow.version, workflow.spec());
   }
 
   async #prepare(workflow: Workflow, above: readonly string[]): Promise<Prepared> {
@@ -109,16 +137,24 @@ export class Submission {
 
   /**
    * Throws what `prepare` would, and registers nothing. An error in the workflow itself takes precedence over something
-   * that is missing here. `WORKFLOW_DUPLICATE` for other code under the name and version of a registered one.
+   * that is missing here. A listener hears of each error instead. `WORKFLOW_DUPLICATE` for other code under the name and version of a registered one.
    */
-  async check(workflow: Workflow | CodeWorkflow): Promise<void> {
+  async check(workflow: Workflow | CodeWorkflow, onProblem?: (problem: WorkflowProblem) => void): Promise<void> {
     if (!(workflow instanceof Workflow)) return this.#checkCode(workflow);
     let lack: EngineError | undefined;
-    for await (const refusal of this.#refusals(workflow, [])) {
-      if (!mayStillCome(refusal)) throw refusal;
-      lack ??= refusal;
+    if (await this.#lacksJobs(workflow)) await this.#learnJobs();
+    for await (const problem of this.#problems(workflow, [])) {
+      const { error } = problem;
+      if (onProblem !== undefined) onProblem(problem);
+      else if (!mayStillCome(error)) throw error;
+      else lack ??= error;
     }
     if (lack !== undefined) throw lack;
+  }
+
+  async #lacksJobs(workflow: Workflow): Promise<boolean> {
+    for await (const { error } of this.#problems(workflow, [])) if (hasCode(error, "JOB_MISSING")) return true;
+    return false;
   }
 
   #checkCode(workflow: CodeWorkflow): void {
@@ -133,24 +169,25 @@ export class Submission {
     throw new EngineError("WORKFLOW_DUPLICATE", message);
   }
 
-  /** The refusals of the workflow itself, and those of the workflows that it nests. */
-  async *#refusals(workflow: Workflow, above: readonly string[]): AsyncGenerator<EngineError> {
+  /** The problems of the workflow itself, and those of the workflows that it nests. */
+  async *#problems(workflow: Workflow, above: readonly string[]): AsyncGenerator<WorkflowProblem> {
     if (this.findPrepared(workflow) !== undefined) return;
     const spec = workflow.spec();
-    yield* refusalsIn(() => refuseReservedName(workflow.name));
-    yield* this.#ownRefusals(workflow.name, new Graph(spec));
+    yield* problemsIn(() => refuseReservedName(workflow.name));
+    yield* this.#ownProblems(workflow.name, new Graph(spec));
     const tasks = [...workflow.tasks.values()];
     const path = [...above, workflow.name];
     for (const [place, node] of spec.nodes.entries()) {
       if (kindOf(node) !== "nested") continue;
       const given = tasks[place]?.nestedWorkflow;
+      const task = tasks[place]?.name ?? "";
       try {
         const nested = typeof given === "object" ? given : await this.#find(node, path, `task "${node.nodeName}"`);
         if (!(nested instanceof Workflow)) continue;
         refuseCircle(nested.name, path);
-        yield* this.#refusals(nested, path);
+        for await (const { error } of this.#problems(nested, path)) yield { error, task };
       } catch (error) {
-        yield refusalOf(error);
+        yield { error: refusalOf(error), task };
       }
     }
   }
@@ -170,7 +207,7 @@ export class Submission {
         continue;
       }
       const { definition, all } = await this.#byName(node, [], where);
-      nodes.push({ ...node, workflowName: definition.name, workflowVersion: definition.version });
+      nodes.push({ ...node, workflowName: localName(definition.name), workflowVersion: definition.version });
       definitions.push(...all);
     }
     return { nodes, definitions };
@@ -193,7 +230,7 @@ export class Submission {
         typeof given === "object"
           ? await this.prepare(given, above)
           : await this.#byName(node, above, `task "${node.nodeName}"`);
-      node.workflowName = inner.definition.name;
+      node.workflowName = localName(inner.definition.name);
       node.workflowVersion = inner.definition.version;
       all.push(...inner.all);
     }
@@ -215,7 +252,7 @@ export class Submission {
     const known = this.#known.get(name);
     if (known !== undefined && (version === undefined || version === known.version)) return known;
     if (version !== undefined) return await this.#byVersion(name, version, where);
-    const latest = await this.#definitions.latest(name);
+    const latest = await this.#definitions.latest(this.#qualify(name));
     if (latest === undefined) throw unknownNested(where, name);
     if (latest.kind === "code") return { definition: latest, all: [latest] };
     return Workflow.fromJSON(latest.spec, { name });
@@ -226,13 +263,19 @@ export class Submission {
     return { definition, all: [definition] };
   }
 
-  defineCode({ name, version, timeoutSeconds, maxConcurrentActivities, maxInstances }: CodeWorkflow): Definition {
-    return this.#definitions.add(name, version, {
-      code: true,
-      ...(timeoutSeconds !== undefined && { timeoutSeconds }),
-      ...(maxConcurrentActivities !== undefined && { maxConcurrentActivities }),
-      ...(maxInstances !== undefined && { maxInstances: { policy: "queue", ...maxInstances } }),
-    });
+  defineCode(workflow: CodeWorkflow): Definition {
+    let definition = this.#codeDefinitions.get(workflow);
+    if (definition === undefined) {
+      const { name, version, timeoutSeconds, maxConcurrentActivities, maxInstances } = workflow;
+      definition = this.#definitions.add(this.#qualify(name), version, {
+        code: true,
+        ...(timeoutSeconds !== undefined && { timeoutSeconds }),
+        ...(maxConcurrentActivities !== undefined && { maxConcurrentActivities }),
+        ...(maxInstances !== undefined && { maxInstances: { policy: "queue", ...maxInstances } }),
+      });
+      this.#codeDefinitions.set(workflow, definition);
+    }
+    return definition;
   }
 
   /** Registers a DAG under its name, even if it cannot run here. `WORKFLOW_DUPLICATE`, `WORKFLOW_INVALID`. */
@@ -294,7 +337,7 @@ export class Submission {
 
   async #byVersion(name: string, version: string, where: string): Promise<Prepared> {
     try {
-      const definition = await this.#definitions.load(name, version);
+      const definition = await this.#definitions.load(this.#qualify(name), version);
       return { definition, all: [definition] };
     } catch (error) {
       if (!hasCode(error, "WORKFLOW_UNKNOWN")) throw error;
@@ -307,19 +350,23 @@ export class Submission {
   }
 
   #define(name: string, spec: DagSpec, version: string): DagDefinition {
-    const definition = this.#definitions.add(name, version, spec);
+    const definition = this.#definitions.add(this.#qualify(name), version, spec);
     assert(definition.kind === "dag", "a name and version stand for one definition");
     if (!this.#checked.has(definition)) {
-      for (const refusal of this.#ownRefusals(name, definition.graph)) throw refusal;
+      for (const { error } of this.#ownProblems(name, definition.graph)) throw error;
       this.#checked.add(definition);
     }
     return definition;
   }
 
-  *#ownRefusals(name: string, graph: Graph): Generator<EngineError> {
-    yield* refusalsIn(() => this.#checkDomain(graph.domain, `workflow "${name}"`));
+  #qualify(name: string): string {
+    return qualify(this.#namespace, name);
+  }
+
+  *#ownProblems(name: string, graph: Graph): Generator<WorkflowProblem> {
+    yield* problemsIn(() => this.#checkDomain(graph.domain, `workflow "${name}"`));
     for (const task of graph.tasks) {
-      yield* refusalsIn(() => this.#checkTask(task, `task "${task.name}" of workflow "${name}"`));
+      yield* problemsIn(() => this.#checkTask(task, `task "${task.name}" of workflow "${name}"`), task.name);
     }
   }
 
@@ -372,6 +419,7 @@ function refuseCircle(name: string, above: readonly string[]): void {
 
 function refuseReservedName(name: string): void {
   if (isOwnWorkflowName(name)) throw ownName(name);
+  if (hasMark(name)) throw new EngineError("WORKFLOW_INVALID", markProblem("the name of a workflow", name));
   if (!isJobWorkflowName(name)) return;
   const message = `workflow ${preview(name)} needs another name: those that begin with "${jobWorkflowPrefix}" belong to jobs that run by themselves`;
   throw new EngineError("WORKFLOW_INVALID", message);
@@ -387,11 +435,11 @@ function ownName(name: string): EngineError {
   return new EngineError("WORKFLOW_INVALID", message);
 }
 
-function* refusalsIn(check: () => void): Generator<EngineError> {
+function* problemsIn(check: () => void, task?: string): Generator<WorkflowProblem> {
   try {
     check();
   } catch (error) {
-    yield refusalOf(error);
+    yield { error: refusalOf(error), ...(task !== undefined && { task }) };
   }
 }
 
@@ -402,8 +450,18 @@ function refusalOf(error: unknown): EngineError {
 }
 
 /** The context at the start, as JSON texts by key: start parameters over the workflow's own; a value that is not an object becomes `{ initParams: value }`. */
+/** The context of instances that start without one, shared by all of them. */
+const noContext: Readonly<Record<string, string>> = Object.freeze({});
+
+function hasNoKeys(values: object): boolean {
+  for (const _ in values) return false;
+  return true;
+}
+
 export function startContext(workflow: Workflow, params: unknown): Readonly<Record<string, string>> {
-  const defined = jsonTexts(workflow.context, "the workflow's context");
+  const { context } = workflow;
+  if (params === undefined && hasNoKeys(context)) return noContext;
+  const defined = jsonTexts(context, "the workflow's context");
   return params === undefined ? defined : { ...defined, ...jsonTexts(asContext(params), "the start parameters") };
 }
 

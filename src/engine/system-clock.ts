@@ -11,6 +11,11 @@ export const systemClock: Clock = {
   after: (delayMs, callback) => new SystemTimer(delayMs, callback),
 };
 
+/** By how much the monotonic clock of the process, which all its threads share, is ahead of the one of this thread. */
+export function monotonicOriginMs(): number {
+  return Number(process.hrtime.bigint()) / 1e6 - systemClock.monotonic();
+}
+
 class SystemTimer implements Timer {
   #timeout: NodeJS.Timeout;
 

@@ -2,23 +2,33 @@ import type { Workflow } from "../authoring/workflow.ts";
 import { DagMachine } from "../kernel/dag/dag-machine.ts";
 import type { Region } from "../runtime/region.ts";
 import type { InstanceOperations } from "./instance-operations.ts";
+import type { PauseOptions } from "./start-options.ts";
 import type { InstanceView } from "../views/instance-view.ts";
 import { LiveWorkflow } from "./live-workflow.ts";
+import { qualify } from "../base/namespace.ts";
 
 /** Reads and controls one instance of a DAG. */
 export class WorkflowController {
   readonly instanceId: string;
   readonly #engine: InstanceOperations;
   readonly #region: Region;
+  readonly #namespace: string;
   readonly #definition: Workflow;
   #lastSeen: DagMachine | undefined;
   #live: LiveWorkflow | undefined;
 
   /** Made by `Engine`. */
-  constructor(parts: { engine: InstanceOperations; region: Region; instanceId: string; definition: Workflow }) {
+  constructor(parts: {
+    engine: InstanceOperations;
+    region: Region;
+    namespace: string;
+    instanceId: string;
+    definition: Workflow;
+  }) {
     this.instanceId = parts.instanceId;
     this.#engine = parts.engine;
     this.#region = parts.region;
+    this.#namespace = parts.namespace;
     this.#definition = parts.definition;
     this.#lastSeen = this.#peek();
   }
@@ -33,13 +43,13 @@ export class WorkflowController {
   }
 
   #peek(): DagMachine | undefined {
-    const machine = this.#region.peek(this.instanceId);
+    const machine = this.#region.peek(qualify(this.#namespace, this.instanceId));
     return machine instanceof DagMachine ? machine : undefined;
   }
 
   /** Starts no new tasks; running ones finish. Resolves when the pause is durable. `INSTANCE_STATE`. */
-  pause(): Promise<void> {
-    return this.#engine.pauseWorkflowInstance(this.instanceId);
+  pause(options?: PauseOptions): Promise<void> {
+    return this.#engine.pauseWorkflowInstance(this.instanceId, options);
   }
 
   resume(): Promise<void> {

@@ -1,4 +1,5 @@
 import type { InstanceOperations } from "./instance-operations.ts";
+import type { PauseOptions } from "./start-options.ts";
 import type { InstanceView } from "../views/instance-view.ts";
 
 /** Reads and controls one instance of a code workflow. */
@@ -37,8 +38,8 @@ export class WorkflowHandle<Output = unknown> {
   }
 
   /** Pauses at once: the code receives nothing more until `resume`. */
-  pause(): Promise<void> {
-    return this.#engine.pauseWorkflowInstance(this.instanceId);
+  pause(options?: PauseOptions): Promise<void> {
+    return this.#engine.pauseWorkflowInstance(this.instanceId, options);
   }
 
   resume(): Promise<void> {

@@ -1,5 +1,6 @@
 import type { ParentAddress } from "./address.ts";
 import type { ContextPatch } from "./event.ts";
+import type { PauseInstance } from "./input.ts";
 import type { Payload } from "./payload.ts";
 import type { EndStatus } from "./status.ts";
 
@@ -16,11 +17,13 @@ export type Command =
   | { readonly type: "EvaluateDecision"; readonly task: number; readonly attempt: number }
   | StartChild
   | { readonly type: "TellChild"; readonly childId: string; readonly tell: ChildOrder }
+  /** Asks any instance to end, whoever started it. */
+  | { readonly type: "CancelOther"; readonly to: string; readonly reason: string }
   | { readonly type: "SendEvent"; readonly to: string; readonly name: string; readonly data?: string }
   | TellParent;
 
 export type ChildOrder =
-  | { readonly type: "PauseInstance" }
+  | PauseInstance
   | { readonly type: "ResumeInstance" }
   | { readonly type: "TerminateInstance"; readonly reason: string }
   /** A child that is code ends by itself, a DAG is terminated. */

@@ -41,3 +41,19 @@ test("cleared, it waits for nobody", () => {
   waits.clear();
   assert.deepEqual([waits.earliest(), [...waits.numbers], waits.takeDue(1000)], [undefined, [], []]);
 });
+
+test("what waits is listed with its due time, in the order in which it began", () => {
+  const waits = new DueQueue();
+  assert.deepEqual([...waits.entries], []);
+  waits.add(4, 300);
+  waits.add(2, 100);
+  waits.add(3, 200);
+  waits.delete(2);
+  assert.deepEqual(
+    [...waits.entries],
+    [
+      [4, 300],
+      [3, 200],
+    ],
+  );
+});

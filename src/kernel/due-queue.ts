@@ -18,6 +18,11 @@ export class DueQueue {
     return this.#waits?.dueAt.keys() ?? [];
   }
 
+  /** Numbers with their due times, in the order they were added. */
+  get entries(): Iterable<readonly [number, number]> {
+    return this.#waits?.dueAt ?? [];
+  }
+
   add(number: number, dueAt: number): void {
     this.#waits ??= { heap: new Heap(goesBefore), dueAt: new Map() };
     this.#waits.dueAt.set(number, dueAt);

@@ -2,7 +2,7 @@ import type { Event } from "./event.ts";
 
 /** The effect of an event on tasks. */
 type TaskEffect =
-  /** An attempt of the named tasks starts, ends or is lost, so that its row is written. */
+  /** An attempt of the named tasks starts, ends or is lost. */
   | "attempt"
   /** The named tasks change in another way. */
   | "named"

@@ -15,8 +15,9 @@ export type Event =
    * The instance runs from this event on; an instance above its workflow's maximum is created first and started later.
    */
   | { readonly type: "InstanceStarted"; readonly deadline?: number }
-  | { readonly type: "PauseRequested" }
-  | { readonly type: "InstancePaused" }
+  | ({ readonly type: "PauseRequested" } & PausedBy)
+  /** Has the fields of the request where the instance pauses at once. */
+  | ({ readonly type: "InstancePaused" } & PausedBy)
   | { readonly type: "InstanceResumed" }
   | InstanceEnded
   /** A child that needed no retry: another attempt of the parent's task waits for its end. */
@@ -42,6 +43,12 @@ export type Event =
   | { readonly type: "TaskAdded"; readonly parent?: number; readonly node: NodeSpec }
   | DagEvent
   | CodeEvent;
+
+/** Author and reason of a pause, where they were given. */
+export interface PausedBy {
+  readonly by?: string;
+  readonly reason?: string;
+}
 
 /** Events of DAGs only. */
 export type DagEvent =
@@ -134,6 +141,7 @@ export interface InstanceContinued {
   readonly parent?: ParentAddress;
   readonly trigger: Trigger;
   readonly traceparent?: string;
+  readonly app?: string;
   readonly deadline?: number;
   readonly customStatus?: string;
   readonly events?: readonly KeptEvent[];
@@ -179,6 +187,8 @@ export interface InstanceCreated {
   readonly trigger: Trigger;
   /** W3C trace context of whoever started it. */
   readonly traceparent?: string;
+  /** The application that it belongs to. */
+  readonly app?: string;
   /** Input of a code workflow. */
   readonly input?: Payload;
   /** Instance that the rest of the turn was copied from. */

@@ -1,4 +1,5 @@
 import { EngineError } from "../base/error.ts";
+import { localName } from "../base/namespace.ts";
 
 /**
  * Changes of the engine that could alter a replay.
@@ -44,6 +45,6 @@ export function refuseUnknownFlags(flags: readonly number[], known: readonly num
   if (unknown.length === 0) return;
   throw new EngineError(
     "STORE_NEWER",
-    `instance "${id}" was started by a newer version of Heddle, with flags that this version does not know: ${unknown.join(", ")}; run it with that version`,
+    `instance "${localName(id)}" was started by a newer version of Heddle, with flags that this version does not know: ${unknown.join(", ")}; run it with that version`,
   );
 }

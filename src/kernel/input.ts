@@ -1,6 +1,6 @@
 import type { ParentAddress } from "./address.ts";
 import type { NodeSpec } from "./node-spec.ts";
-import type { ContextPatch, Event, Execution, ForkedFrom, Trigger } from "./event.ts";
+import type { ContextPatch, Event, Execution, ForkedFrom, PausedBy, Trigger } from "./event.ts";
 import type { Failure } from "./failure.ts";
 import type { Payload } from "./payload.ts";
 import type { EndStatus } from "./status.ts";
@@ -13,7 +13,7 @@ export type SharedInput =
   | StartInstance
   /** A place became free for an instance that waited above its workflow's maximum; or, with a refusal, none ever will. */
   | { readonly type: "AdmitInstance"; readonly refusal?: Refusal }
-  | { readonly type: "PauseInstance" }
+  | PauseInstance
   | { readonly type: "ResumeInstance" }
   | { readonly type: "TerminateInstance"; readonly reason: string }
   | CancelInstance
@@ -45,6 +45,8 @@ export interface StartInstance {
   readonly parent?: ParentAddress;
   readonly trigger: Trigger;
   readonly traceparent?: string | undefined;
+  /** The application that the instance belongs to. */
+  readonly app?: string | undefined;
   /** Input of a code workflow. */
   readonly input?: Payload | undefined;
   readonly fork?: Fork;
@@ -83,6 +85,11 @@ export interface CancelInstance {
   readonly type: "CancelInstance";
   readonly reason: string;
   readonly isHeld?: true;
+}
+
+/** Pauses an instance; its children get the same request. */
+export interface PauseInstance extends PausedBy {
+  readonly type: "PauseInstance";
 }
 
 /** A wake-up of the instance may be due: a retry, a timer, its deadline. */

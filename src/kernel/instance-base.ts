@@ -3,8 +3,8 @@ import type { ParentAddress } from "./address.ts";
 import type { TellParent } from "./command.ts";
 import type { Context } from "./context.ts";
 import { DueQueue } from "./due-queue.ts";
-import type { Event, InstanceContinued, InstanceCreated, Trigger } from "./event.ts";
-import type { InstanceState } from "./instance-state.ts";
+import type { Event, InstanceContinued, InstanceCreated, PausedBy, Trigger } from "./event.ts";
+import type { InstanceState, Pause } from "./instance-state.ts";
 import type { EndStatus, InstanceStatus } from "./status.ts";
 import { TaskTable } from "./task-table.ts";
 
@@ -30,12 +30,14 @@ export abstract class InstanceBase extends TaskTable implements InstanceState {
   version = "";
   trigger: Trigger = "api";
   traceparent: string | undefined;
+  app: string | undefined;
   parent: ParentAddress | undefined;
   status: InstanceStatus = "Ready";
   generation = 0;
   /** Flags recorded at the start of the generation; see `kernel/flags.ts`. */
   flags: readonly number[] = none;
   pausing = false;
+  pause: Pause | undefined;
   reason: string | undefined;
   deadline: number | undefined;
   createdAt = 0;
@@ -67,13 +69,16 @@ export abstract class InstanceBase extends TaskTable implements InstanceState {
     switch (event.type) {
       case "PauseRequested":
         this.pausing = true;
+        this.pause = pauseOf(event, at);
         return;
       case "InstancePaused":
+        if (!this.pausing) this.pause = pauseOf(event, at);
         this.pausing = false;
         this.status = "Paused";
         return;
       case "InstanceResumed":
         this.pausing = false;
+        this.pause = undefined;
         if (this.status === "Paused") this.status = "Running";
         return;
       case "ParentChanged":
@@ -97,6 +102,7 @@ export abstract class InstanceBase extends TaskTable implements InstanceState {
     this.parent = event.parent;
     this.trigger = event.trigger;
     this.traceparent = event.traceparent;
+    this.app = event.app;
     this.flags = event.flags ?? none;
   }
 
@@ -105,4 +111,8 @@ export abstract class InstanceBase extends TaskTable implements InstanceState {
     this.startedAt = at;
     this.deadline = deadline;
   }
+}
+
+function pauseOf({ by, reason }: PausedBy, at: number): Pause {
+  return { at, ...(by !== undefined && { by }), ...(reason !== undefined && { reason }) };
 }

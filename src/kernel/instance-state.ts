@@ -1,9 +1,14 @@
 import type { ParentAddress } from "./address.ts";
 import type { Context } from "./context.ts";
-import type { Trigger } from "./event.ts";
+import type { PausedBy, Trigger } from "./event.ts";
 import type { InstanceStatus } from "./status.ts";
 import type { TaskDefinition } from "./task-definition.ts";
 import type { Phase, TaskRecord } from "./task-state.ts";
+
+/** A requested pause, and its time. */
+export interface Pause extends PausedBy {
+  readonly at: number;
+}
 
 /** State of every instance, as the fold of its events, whichever machine runs it. Tasks are numbered by their place. */
 export interface InstanceState {
@@ -12,12 +17,15 @@ export interface InstanceState {
   readonly trigger: Trigger;
   /** W3C trace context of whoever started it. */
   readonly traceparent: string | undefined;
+  readonly app: string | undefined;
   readonly parent: ParentAddress | undefined;
   readonly status: InstanceStatus;
   /** 0 before the instance is created. */
   readonly generation: number;
   /** True if a pause was requested while tasks still run, or before the instance could start. */
   readonly pausing: boolean;
+  /** The pause that was requested last. It counts while the instance is paused or pausing. */
+  readonly pause: Pause | undefined;
   /** A failure has ended the start of new tasks; what runs may finish. */
   readonly failing: boolean;
   readonly reason: string | undefined;

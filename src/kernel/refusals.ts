@@ -1,4 +1,5 @@
 import { EngineError } from "../base/error.ts";
+import { localName } from "../base/namespace.ts";
 import type { InstanceState } from "./instance-state.ts";
 import { hasEnded } from "./status.ts";
 
@@ -6,7 +7,7 @@ import { hasEnded } from "./status.ts";
 export function stateRefusal(state: InstanceState, id: string, operation: string): EngineError {
   const { status, pausing } = state;
   const standing = pausing ? `${status} and already pausing` : status;
-  return new EngineError("INSTANCE_STATE", `cannot ${operation} instance "${id}": it is ${standing}`);
+  return new EngineError("INSTANCE_STATE", `cannot ${operation} instance "${localName(id)}": it is ${standing}`);
 }
 
 export function refuseIfEnded(state: InstanceState, id: string, operation: string): void {
@@ -15,10 +16,10 @@ export function refuseIfEnded(state: InstanceState, id: string, operation: strin
 
 export function refuseIfStarted({ generation, status }: InstanceState, id: string): void {
   if (generation === 0) return;
-  throw new EngineError("INSTANCE_EXISTS", `instance "${id}" has been started already; it is ${status}`);
+  throw new EngineError("INSTANCE_EXISTS", `instance "${localName(id)}" has been started already; it is ${status}`);
 }
 
 export function refuseUnlessStarted({ generation }: InstanceState, id: string): void {
   if (generation > 0) return;
-  throw new EngineError("INSTANCE_UNKNOWN", `instance "${id}" was never started`);
+  throw new EngineError("INSTANCE_UNKNOWN", `instance "${localName(id)}" was never started`);
 }

@@ -1,4 +1,5 @@
 import { EngineError } from "../base/error.ts";
+import { localName } from "../base/namespace.ts";
 import type { ParentAddress } from "./address.ts";
 import type { Context } from "./context.ts";
 import { type Payload, payloadBytes, payloadBytesMax } from "./payload.ts";
@@ -22,7 +23,7 @@ export function refuseDeep(workflow: string, parent: ParentAddress | undefined):
   if (parent === undefined || parent.depth <= nestingDepthMax) return;
   throw new EngineError(
     "NESTING_TOO_DEEP",
-    `workflow "${workflow}" is nested more than ${nestingDepthMax} deep, which is the limit; start it with ctx.startChild() and whenParentEnds "leave", or let one instance do the work of several levels`,
+    `workflow "${localName(workflow)}" is nested more than ${nestingDepthMax} deep, which is the limit; start it with ctx.startChild() and whenParentEnds "leave", or let one instance do the work of several levels`,
   );
 }
 

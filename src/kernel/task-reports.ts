@@ -1,5 +1,7 @@
 import { assert, unreachable } from "../base/assert.ts";
 import { EngineError } from "../base/error.ts";
+import type { Writable } from "../base/writable.ts";
+import { localName } from "../base/namespace.ts";
 import { attemptIds, type InstanceAddress } from "./address.ts";
 import type { Command } from "./command.ts";
 import type { Execution, TaskFailed, TasksStopped, TaskSucceeded } from "./event.ts";
@@ -29,6 +31,7 @@ export function awaitedRecord(state: InstanceState, task: number): TaskRecord {
 }
 
 export function executionOf({ worker, startedAt }: Execution): Execution {
+  if (worker !== undefined && startedAt !== undefined) return { worker, startedAt };
   return { ...(worker !== undefined && { worker }), ...(startedAt !== undefined && { startedAt }) };
 }
 
@@ -38,15 +41,14 @@ export function succeededEvent(
   { output, patch, subTasks }: Omit<Outcome & { kind: "success" }, "kind">,
   execution: Execution,
 ): TaskSucceeded {
-  return {
-    type: "TaskSucceeded",
-    task,
-    attempt: state.attempt(task),
-    ...execution,
-    ...(output !== undefined && { output }),
-    ...(patch !== undefined && { patch }),
-    ...(subTasks !== undefined && { subTasks }),
-  };
+  const { worker, startedAt } = execution;
+  const event: Writable<TaskSucceeded> = { type: "TaskSucceeded", task, attempt: state.attempt(task) };
+  if (worker !== undefined) event.worker = worker;
+  if (startedAt !== undefined) event.startedAt = startedAt;
+  if (output !== undefined) event.output = output;
+  if (patch !== undefined) event.patch = patch;
+  if (subTasks !== undefined) event.subTasks = subTasks;
+  return event;
 }
 
 export interface FailedAttempt {
@@ -101,7 +103,7 @@ export function childFailure(state: InstanceState, { task, status, reason, isMis
   const type = status === "Failed" ? "WORKFLOW_FAILED" : "WORKFLOW_TERMINATED";
   const because = reason === undefined ? "" : `: ${shorten(reason)}`;
   const how = isMissing ? "could not be started" : `ended in ${status}`;
-  const message = `nested workflow instance "${awaitedRecord(state, task).childId}" ${how}${because}`;
+  const message = `nested workflow instance "${localName(awaitedRecord(state, task).childId ?? "")}" ${how}${because}`;
   return { type, message, retryable: true };
 }
 
@@ -116,7 +118,10 @@ export function stopTask(transition: StopTransition, { task, reason }: StopTask)
   const { name } = state.definition(task);
   if (isFinished(phase) || phase === Phase.waiting) {
     const because = phase === Phase.waiting ? "has not started yet" : `has ended in ${statusOf(phase)}`;
-    throw new EngineError("TASK_STATE", `cannot stop task "${name}" of instance "${identity.id}": it ${because}`);
+    throw new EngineError(
+      "TASK_STATE",
+      `cannot stop task "${name}" of instance "${localName(identity.id)}": it ${because}`,
+    );
   }
   const command = isInFlight(phase) ? stopCommand(transition, { task, reason }) : undefined;
   if (command !== undefined) transition.command(command);

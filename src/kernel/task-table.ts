@@ -4,6 +4,11 @@ import type { Failure } from "./failure.ts";
 import type { TaskDefinition } from "./task-definition.ts";
 import { isInFlight, newRecord, Phase, type TaskRecord } from "./task-state.ts";
 
+/** A list of so many values. Most instances have one task, and a literal of one is made without a call. */
+export function listOf<T>(size: number, value: T): T[] {
+  return size === 1 ? [value] : new Array<T>(size).fill(value);
+}
+
 /**
  * The tasks of an instance by number: where each stands, what is known of its attempts, and how many are under way. The
  * states of both machines build on it.
@@ -16,8 +21,8 @@ export abstract class TaskTable {
   #records: (TaskRecord | undefined)[];
 
   constructor(size: number) {
-    this.#phase = new Array<Phase>(size).fill(Phase.waiting);
-    this.#records = new Array<TaskRecord | undefined>(size).fill(undefined);
+    this.#phase = listOf<Phase>(size, Phase.waiting);
+    this.#records = listOf<TaskRecord | undefined>(size, undefined);
   }
 
   abstract definition(task: number): TaskDefinition;

@@ -4,28 +4,32 @@ import type { Logger } from "../base/logger.ts";
 import type { Random } from "../base/random.ts";
 import type { Allocators } from "../cluster/allocators.ts";
 import { CallRouter } from "../cluster/call-router.ts";
-import { formatAbout, type MemberAbout, parseAbout } from "../cluster/member-about.ts";
+import { formatAbout, leaversAmong, type MemberAbout, parseAbout } from "../cluster/member-about.ts";
 import type { MemberEvent } from "../cluster/member-event.ts";
 import type { MemberView } from "../cluster/member-view.ts";
 import { Membership } from "../cluster/membership.ts";
+import type { LeaseThread } from "../cluster/shared-lease.ts";
 import { ShardKeeper } from "../cluster/shard-keeper.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { DomainOptions } from "../dispatch/domain-pool.ts";
 import type { Link, LinkListener } from "../dispatch/link.ts";
+import type { WorkerIdentity } from "../dispatch/worker-sessions.ts";
 import type { OnTaskLog } from "../dispatch/task-log.ts";
 import type { TaskRun } from "../dispatch/task-run.ts";
 import type { CallOf, CallType, Hint, ResultOf } from "../runtime/call.ts";
 import type { CallTransport, CallTransportOptions } from "../runtime/call-client.ts";
 import { decodeHint, decodeResult, isUserWrite } from "../runtime/call-codec.ts";
 import { HostedAttempts } from "../runtime/hosted-attempts.ts";
-import { InstanceTaskRun } from "../runtime/instance-task-run.ts";
+import { retryWhileUnavailable } from "../runtime/retry-while-unavailable.ts";
 import type { RegionCluster } from "../runtime/region.ts";
-import type { ClusterView, DomainRow, MemberRow, Store } from "../stores/store.ts";
+import type { ClusterView, DomainRow, Store } from "../stores/store.ts";
 import { isHalfImported } from "../stores/importer.ts";
 import type { ResolvedClusterOptions } from "./cluster-options.ts";
 import { OwnerTable } from "../cluster/owner-table.ts";
 import { type ThisMachine, thisMachine } from "../cluster/process-stamp.ts";
 import { systemProcessTable } from "../cluster/process-table.ts";
+import { delegate } from "./delegate.ts";
+import { joinStamp, oldestOf } from "./join-stamp.ts";
 import { KnownMembers } from "./known-members.ts";
 import type { MemberRuntime } from "./member-runtime.ts";
 import { RemoteWorkers, type RemoteWorkersParts } from "./remote-workers.ts";
@@ -40,8 +44,12 @@ export interface ClusterMemberParts {
   readonly dispatcher: Dispatcher;
   readonly domains: Readonly<Record<string, DomainOptions>>;
   readonly runsJobs: boolean;
+  /** The version of Heddle. */
+  readonly version: string;
   readonly stopGraceMs: number;
+  readonly leaseThread: LeaseThread | undefined;
   readonly onTaskLog?: OnTaskLog | undefined;
+  readonly onJobs: RemoteWorkersParts["onJobs"];
 }
 
 /** One engine of a cluster: joins membership, shard ownership, calls, shared domains and remote workers. */
@@ -64,6 +72,8 @@ export class ClusterMember implements RegionCluster, CallTransport {
   /** The id of this member, once a view has contained it. */
   #viewedId = "";
   #timers: Timer[] = [];
+  #isLeaving = false;
+  #rolledBackBy: EngineError | undefined;
 
   constructor(parts: ClusterMemberParts) {
     this.#parts = parts;
@@ -90,15 +100,16 @@ export class ClusterMember implements RegionCluster, CallTransport {
   }
 
   #makeMembership(): Membership {
-    const { store, clock, random, logger, dispatcher, options } = this.#parts;
+    const { store, clock, random, logger, dispatcher, options, leaseThread } = this.#parts;
     const { timings, name } = options;
     return new Membership({
       store,
+      leaseThread,
       clock,
       logger,
       timings,
       address: name,
-      about: () => formatAbout(this.#about()),
+      about: () => formatAbout(this.#about(), this.#isLeaving),
       process: machineOf(this.#parts),
       newId: () => `${name}:${joinStamp(random.uuid(clock.now()))}`,
       onView: (view) => this.#onView(view),
@@ -121,6 +132,7 @@ export class ClusterMember implements RegionCluster, CallTransport {
       ownerOf: (shard) => this.#ownerOf(shard),
       ownedShards: () => this.#keeper.owned,
       handle: (shard, call) => this.#runtime.handler.handle(shard, call),
+      answer: (body) => this.#runtime.answer(body),
       isAbandoned: ({ from, body }) => this.#isAbandoned(from, body),
       onHint: ({ body }) => this.#onHint(decodeHint(body)),
     });
@@ -172,19 +184,19 @@ export class ClusterMember implements RegionCluster, CallTransport {
       timings: options.timings,
       dispatcher,
       region,
-      hostedAttempts: this.hostedAttempts,
+      hosts: this.hostedAttempts,
       member: () => this.id,
       isLeaseValid: () => this.isLeaseValid(),
       whenCounted: (domain) => this.#domains.quotas.whenCounted(domain),
       checkOutcome,
       onTaskLog: this.#parts.onTaskLog,
+      onJobs: this.#parts.onJobs,
     });
   }
 
-  /** Accepts the connection of a remote worker. `OPTION_INVALID` without the option `cluster.remoteWorkers`. */
-  acceptWorker(link: Link, principal?: string): LinkListener {
-    if (this.#workers !== undefined) return this.#workers.accept(link, principal);
-    throw new EngineError("OPTION_INVALID", 'workers can connect only with the engine option "cluster.remoteWorkers"');
+  /** Accepts the connection of a remote worker. Undefined without the option `remoteWorkers`. */
+  acceptWorker(link: Link, identity: WorkerIdentity): LinkListener | undefined {
+    return this.#workers?.accept(link, identity);
   }
 
   get refusedWorkerMessages(): number {
@@ -192,28 +204,33 @@ export class ClusterMember implements RegionCluster, CallTransport {
   }
 
   /** An attempt keeps running on a worker that has gone to another member: its slot stays in use until then. */
-  onDetached(run: TaskRun, { worker, isLost }: { worker: string; isLost: boolean }): void {
+  onDetached(run: TaskRun, gone: { worker: string; isLost: boolean }): void {
     this.#domains.quotas.onDetached(run.domain, 1);
-    if (isLost) return;
-    // No shard waits for a task of no instance.
-    if (!(run instanceof InstanceTaskRun)) run.listener.onEnded(run, { kind: "lost" }, { worker });
-    else run.actor.shard.trackDelegated(run, worker);
+    delegate(run, gone);
   }
 
   /** Joins the cluster and opens the shards that it owns by then; others follow. */
   async open(): Promise<void> {
-    const { timings, bus } = this.#parts.options;
+    const { options, clock, random, logger } = this.#parts;
+    const { timings, bus } = options;
+    await bus?.open?.({ clock, random, logger });
     await this.#domains.declare();
     this.hasJoined = true;
     await this.#membership.start();
     this.hostedAttempts.start();
     await this.#untilSettled();
     this.#domains.quotas.start();
-    this.#every(bus === undefined ? timings.pollWithoutBusMs : timings.pollMs, () => this.#fetchMessages());
-    this.#every(timings.workerBeatMs, () => {
-      this.#runtime.region.sweepDelegatedAttempts();
-      void this.#domains.learn();
-    });
+    this.#every(
+      () => (this.#router.isBusConnected ? timings.pollMs : timings.pollWithoutBusMs),
+      () => void this.#runtime.region.fetchMessages([...this.#keeper.owned]),
+    );
+    this.#every(
+      () => timings.workerBeatMs,
+      () => {
+        this.#runtime.region.sweepDelegatedAttempts();
+        void this.#domains.learn();
+      },
+    );
   }
 
   /** Waits until the shards have owners and a view shows them, so that first calls need no repetition. */
@@ -232,18 +249,40 @@ export class ClusterMember implements RegionCluster, CallTransport {
     while (this.#membership.viewAskedAt < now) await new Promise<void>((resolve) => this.#viewWaiters.push(resolve));
   }
 
-  /** Releases its shards, delivers the ends of attempts that it hosted for others, and leaves the cluster. */
+  /** The store went back to an earlier state: this member drops everything, and sends no heartbeat any more. */
+  onStoreRolledBack(error: EngineError): void {
+    this.#rolledBackBy = error;
+    for (const timer of this.#timers) timer.cancel();
+    this.#membership.abandon();
+    this.#domains.quotas.stop();
+    this.#dropAll(error);
+    void this.#router.stop(error);
+    this.#runtime.client.stop(error);
+  }
+
+  /** Hands its shards over to other members, while the attempts that run here run on and report to the new owners. */
+  async handOver(): Promise<void> {
+    this.#isLeaving = true;
+    this.#router.hintAll(this.#members.others(), leavingHint(this.id));
+    this.#membership.refreshView();
+    await this.#keeper.handOver();
+  }
+
+  /** Releases its shards, delivers the ends of attempts that it hosted for others, and leaves. `STORE_ROLLED_BACK`. */
   async close(): Promise<void> {
     for (const timer of this.#timers) timer.cancel();
     this.#domains.quotas.stop();
-    this.#router.hintAll(this.#members.others(), { type: "MemberLeaving", member: this.id } satisfies Hint);
+    this.#isLeaving = true;
+    this.#router.hintAll(this.#members.others(), leavingHint(this.id));
     await this.#keeper.releaseAll();
     await this.hostedAttempts.whenReported(this.#parts.stopGraceMs);
     this.hostedAttempts.stop();
     const stopped = new EngineError("ENGINE_STATE", "the engine was stopped");
-    this.#router.stop(stopped);
+    const whenClosed = this.#router.stop(stopped);
     this.#runtime.client.stop(stopped);
+    await whenClosed;
     await this.#membership.stop();
+    if (this.#rolledBackBy !== undefined) throw this.#rolledBackBy;
   }
 
   isLeaseValid(): boolean {
@@ -255,8 +294,19 @@ export class ClusterMember implements RegionCluster, CallTransport {
     return this.isLeaseValid() ? undefined : "this member has not heard from the store for long: its lease has lapsed";
   }
 
+  /** The state of the bus; undefined without one. */
+  get bus(): { kind: string; isConnected: boolean } | undefined {
+    const { bus } = this.#parts.options;
+    return bus && { kind: bus.kind, isConnected: this.#router.isBusConnected };
+  }
+
   async call<T extends CallType>(shard: number, call: CallOf<T>, options: CallTransportOptions): Promise<ResultOf<T>> {
     return decodeResult<T>(call.type, await this.#router.call(shard, call, options));
+  }
+
+  /** Asks another member a question. `CALL_UNANSWERED`. */
+  ask(member: string, question: unknown, options: { timeoutMs: number; holdMs?: number }): Promise<unknown> {
+    return this.#router.ask(member, question, options);
   }
 
   hintOwner(shard: number, hint: Hint): void {
@@ -297,8 +347,8 @@ export class ClusterMember implements RegionCluster, CallTransport {
   }
 
   #about(): MemberAbout {
-    const { runsJobs, dispatcher } = this.#parts;
-    return { roles: runsJobs ? ["server", "worker"] : ["server"], isDraining: dispatcher.isDraining };
+    const { runsJobs, dispatcher, version } = this.#parts;
+    return { roles: runsJobs ? ["server", "worker"] : ["server"], isDraining: dispatcher.isDraining, version };
   }
 
   onEvent(listener: (event: MemberEvent) => void): () => void {
@@ -311,19 +361,15 @@ export class ClusterMember implements RegionCluster, CallTransport {
     return this.#attached;
   }
 
-  #every(ms: number, work: () => void): void {
+  #every(pauseMs: () => number, work: () => void): void {
     const place = this.#timers.length;
     const again = (): void => {
-      this.#timers[place] = this.#parts.clock.after(ms, () => {
+      this.#timers[place] = this.#parts.clock.after(pauseMs(), () => {
         again();
         work();
       });
     };
     again();
-  }
-
-  #fetchMessages(): void {
-    void this.#runtime.region.fetchMessages([...this.#keeper.owned]);
   }
 
   #onView(view: ClusterView): void {
@@ -332,7 +378,7 @@ export class ClusterMember implements RegionCluster, CallTransport {
     this.#viewedId = this.id;
     this.#owners.follow(view);
     this.#runtime.region.followEpochs(view.shards);
-    this.#keeper.follow(view, this.id);
+    this.#keeper.follow(view, this.id, leaversAmong(view.members));
     this.#runtime.region.sweepDelegatedAttempts();
     for (const resolve of this.#viewWaiters.splice(0)) resolve();
   }
@@ -378,6 +424,30 @@ export class ClusterMember implements RegionCluster, CallTransport {
       "MEMBER_LOST",
       `member ${this.id} sent no heartbeat for too long and was removed from the cluster`,
     );
+    this.#dropAll(error);
+    await this.#recordAgain();
+  }
+
+  /** A store that went back to the time before this member joined lacks what was recorded since; it shows as a removal. */
+  async #recordAgain(): Promise<void> {
+    const { clock, logger, dispatcher } = this.#parts;
+    const record = async (): Promise<void> => {
+      await this.#domains.declare();
+      await this.#runtime.record();
+    };
+    try {
+      await retryWhileUnavailable(clock, record, () => dispatcher.isShutDown);
+    } catch (error) {
+      // The engine stops, and joins no more.
+      if (dispatcher.isShutDown) return;
+      logger.warn(
+        { error: messageOf(error) },
+        "this member was removed and joins again; its jobs, workflows and domains could not be recorded again",
+      );
+    }
+  }
+
+  #dropAll(error: EngineError): void {
     this.#keeper.dropAll();
     this.#runtime.region.loseAll(error);
     this.hostedAttempts.clear();
@@ -393,6 +463,7 @@ export class ClusterMember implements RegionCluster, CallTransport {
     this.#members.onEvent(event);
     if (event.type === "shard-opened") {
       this.#announce(event.shard);
+      this.#router.pollMailboxes();
       // A view after the claims shows whether the hosts of delegated attempts of the shards live.
       if (this.#keeper.isSettled) this.#membership.refreshView();
     }
@@ -422,17 +493,6 @@ function machineOf({ store, options }: ClusterMemberParts): ThisMachine {
   return table === undefined ? { stamp: undefined, hasDied: () => false } : thisMachine(table);
 }
 
-const stampLength = 22;
-
-/** A time and a few random digits: stamps sort by the time they were made. */
-function joinStamp(uuid: string): string {
-  return `${uuid.slice(0, 13)}-${uuid.slice(-8)}`;
-}
-
-/**
- * The member whose id was made first, so that all members name the same one. Heartbeat counters do not tell: a member that
- * waits for a view sends more of them.
- */
-function oldestOf(members: readonly MemberRow[]): string | undefined {
-  return members.toSorted((a, b) => (a.id.slice(-stampLength) < b.id.slice(-stampLength) ? -1 : 1))[0]?.id;
+function leavingHint(member: string): Hint {
+  return { type: "MemberLeaving", member };
 }

@@ -1,27 +1,31 @@
 import { hostname } from "node:os";
 import { didYouMean } from "../base/closest-name.ts";
 import type { Bus } from "../cluster/bus.ts";
-import { type ClusterTimings, defaultTimings } from "../cluster/timings.ts";
+import { type ClusterTimings, defaultTimings, type WorkerTimings } from "../cluster/timings.ts";
 import { EngineError } from "../base/error.ts";
 import { preview } from "../base/preview.ts";
 import type { ProcessTable } from "../cluster/process-table.ts";
+import type { LeaseThread } from "../cluster/shared-lease.ts";
+import { NotifyBus } from "../cluster/notify/notify-bus.ts";
+import type { Store } from "../stores/store.ts";
 
 /** Options of one of several engines on the same store. */
 export interface ClusterOptions {
-  /** Carries messages between members. Without one they find each other through the store alone, which is slower. */
-  readonly bus?: Bus;
+  /**
+   * Carries messages between members: `nats(url)` from `heddle/nats`, or `inProcessBus()`. `notify` is LISTEN and NOTIFY of a
+   * PostgreSQL store, `poll` is no bus: members then look into the store every half second. Default: `notify` where the
+   * store has it, otherwise `poll`.
+   */
+  readonly bus?: Bus | "notify" | "poll";
   /** Name of members and workers in histories and events. Default: host name and process id. */
   readonly name?: string;
   /** Number of shards that divide the instances. Fixed with the store's first member. Default 128. */
   readonly shards?: number;
   readonly timings?: Partial<ClusterTimings>;
-  /**
-   * True if workers in processes of their own may connect. They outlive a member that dies, so slots of shared domains
-   * are then kept for a while. Default false.
-   */
-  readonly remoteWorkers?: boolean;
   /** The processes of this machine, for tests. Default: the system's, where members can be processes. */
   readonly processTable?: ProcessTable;
+  /** The lease thread, which renews the lease while the event loop is blocked; replaced by tests. Default: the thread of the option `watchdog`. */
+  readonly leaseThread?: LeaseThread;
 }
 
 export interface ResolvedClusterOptions {
@@ -29,8 +33,10 @@ export interface ResolvedClusterOptions {
   readonly name: string;
   readonly shards: number;
   readonly timings: ClusterTimings;
+  /** Workers outlive a member that dies, so slots of shared domains are then kept for a while. */
   readonly remoteWorkers: boolean;
   readonly processTable: ProcessTable | undefined;
+  readonly leaseThread: LeaseThread | undefined;
 }
 
 const shardsMax = 8192;
@@ -40,21 +46,30 @@ const names: Readonly<Record<keyof ClusterOptions, true>> = {
   name: true,
   shards: true,
   timings: true,
-  remoteWorkers: true,
   processTable: true,
+  leaseThread: true,
 };
 
 /** `OPTION_INVALID` with the name of the setting. */
-export function resolveClusterOptions(options: ClusterOptions): ResolvedClusterOptions {
-  const { timings, ...given } = givenOf("cluster", options, names);
+export function resolveClusterOptions(
+  options: ClusterOptions,
+  store?: Pick<Store, "openNotifier">,
+  remoteWorkers: boolean | Partial<WorkerTimings> = false,
+): ResolvedClusterOptions {
+  const { timings, bus, ...given } = givenOf("cluster", options, names);
   const resolved: ResolvedClusterOptions = {
-    bus: undefined,
+    bus: busOf(bus, store),
     name: `${hostname()}:${process.pid}`,
     shards: 128,
-    remoteWorkers: false,
+    remoteWorkers: remoteWorkers !== false,
     processTable: undefined,
+    leaseThread: undefined,
     ...given,
-    timings: { ...defaultTimings, ...givenOf("cluster.timings", timings ?? {}, defaultTimings) },
+    timings: {
+      ...defaultTimings,
+      ...givenOf("cluster.timings", timings ?? {}, defaultTimings),
+      ...resolveGivenWorkers(remoteWorkers),
+    },
   };
   checkParts(resolved);
   checkTimings(resolved.timings);
@@ -73,18 +88,35 @@ function givenOf<Settings extends object>(where: string, settings: Settings, kno
   return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined)) as Settings;
 }
 
-function checkParts({ bus, name, shards, remoteWorkers, processTable }: ResolvedClusterOptions): void {
-  if (bus !== undefined && typeof bus?.connect !== "function") {
-    throw invalid("cluster.bus", `must be a bus, such as inProcessBus() makes, got ${preview(bus)}`);
+function busOf(bus: ClusterOptions["bus"], store: Pick<Store, "openNotifier"> | undefined): Bus | undefined {
+  if (bus === "poll") return undefined;
+  if (bus === undefined || bus === "notify") {
+    const openNotifier = store?.openNotifier?.bind(store);
+    if (openNotifier !== undefined) return new NotifyBus(openNotifier);
+    if (bus === undefined) return undefined;
+    throw invalid(
+      "cluster.bus",
+      'cannot be "notify" on this store: only PostgreSQL notifies; use nats(url) from heddle/nats, or "poll"',
+    );
   }
+  if (typeof bus === "string" && /^(nats|tls):/.test(bus)) {
+    throw invalid("cluster.bus", 'takes an address as nats("nats://…"), with nats from "heddle/nats"');
+  }
+  if (typeof bus?.connect !== "function") {
+    throw invalid(
+      "cluster.bus",
+      `must be nats(url) of heddle/nats, inProcessBus(), "notify" or "poll", got ${preview(bus)}`,
+    );
+  }
+  return bus;
+}
+
+function checkParts({ name, shards, processTable }: ResolvedClusterOptions): void {
   if (typeof name !== "string" || name.trim() === "" || name.includes("/")) {
     throw invalid("cluster.name", `must be a name without a slash, got ${preview(name)}`);
   }
   if (!Number.isInteger(shards) || shards < 1 || shards > shardsMax) {
     throw invalid("cluster.shards", `must be a whole number from 1 to ${shardsMax}, got ${preview(shards)}`);
-  }
-  if (typeof remoteWorkers !== "boolean") {
-    throw invalid("cluster.remoteWorkers", `must be true or false, got ${preview(remoteWorkers)}`);
   }
   if (processTable !== undefined && typeof processTable?.probe !== "function") {
     throw invalid("cluster.processTable", `must be a process table, got ${preview(processTable)}`);
@@ -102,10 +134,32 @@ function checkTimings(timings: ClusterTimings): void {
       "must be at most half of timings.suspectMs, or members suspect each other for nothing",
     );
   }
-  if (timings.workerBeatMs * 2 > timings.workerLostMs) {
+  checkWorkerTimings("cluster.timings", timings);
+}
+
+/** The timings of workers that connect to an engine alone; undefined if none may. `OPTION_INVALID`. */
+export function resolveLoneWorkers(given: boolean | Partial<WorkerTimings>): WorkerTimings | undefined {
+  if (given === false) return undefined;
+  const { workerBeatMs, workerLostMs } = defaultTimings;
+  const timings = { workerBeatMs, workerLostMs, ...resolveGivenWorkers(given) };
+  checkWorkerTimings("remoteWorkers", timings);
+  return timings;
+}
+
+function resolveGivenWorkers(given: boolean | Partial<WorkerTimings>): Partial<WorkerTimings> {
+  if (typeof given === "boolean") return {};
+  return givenOf("remoteWorkers", given, { workerBeatMs: true, workerLostMs: true });
+}
+
+function checkWorkerTimings(where: string, { workerBeatMs, workerLostMs }: WorkerTimings): void {
+  for (const [name, ms] of Object.entries({ workerBeatMs, workerLostMs })) {
+    if (!(typeof ms === "number" && ms > 0 && ms < Infinity))
+      throw invalid(`${where}.${name}`, `must be a number of milliseconds above 0, got ${preview(ms)}`);
+  }
+  if (workerBeatMs * 2 > workerLostMs) {
     throw invalid(
-      "cluster.timings.workerBeatMs",
-      "must be at most half of timings.workerLostMs, or attempts are taken for lost that run",
+      `${where}.workerBeatMs`,
+      "must be at most half of workerLostMs, or attempts are taken for lost that run",
     );
   }
 }

@@ -7,4 +7,8 @@ export interface MemberRuntime {
   readonly region: Region;
   readonly client: CallClient;
   readonly handler: CallHandler;
+  /** Answers a question of another member about this process. */
+  readonly answer: (body: unknown) => Promise<unknown>;
+  /** Writes jobs, workflows and definitions that this process knows and the store may lack. */
+  readonly record: () => Promise<void>;
 }

@@ -1,14 +1,15 @@
+import type { GrantFence, JobDetails } from "../dispatch/session-message.ts";
 import type { Clock } from "../base/clock.ts";
 import { messageOf } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
-import type { ClusterTimings } from "../cluster/timings.ts";
+import type { WorkerTimings } from "../cluster/timings.ts";
 import type { AttemptDescriptor } from "../dispatch/attempt-descriptor.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { Link, LinkListener } from "../dispatch/link.ts";
 import type { OnTaskLog } from "../dispatch/task-log.ts";
-import type { TaskRun } from "../dispatch/task-run.ts";
+import type { TaskOfInstance, TaskRun } from "../dispatch/task-run.ts";
 import type { AnnouncedAttempt } from "../dispatch/worker-session.ts";
-import { WorkerSessions } from "../dispatch/worker-sessions.ts";
+import { type WorkerIdentity, WorkerSessions } from "../dispatch/worker-sessions.ts";
 import { attemptId as attemptIdOf } from "../kernel/address.ts";
 import type { Outcome } from "../kernel/input.ts";
 import { hostedRun } from "../runtime/hosted-run.ts";
@@ -19,17 +20,20 @@ import type { Region } from "../runtime/region.ts";
 export interface RemoteWorkersParts {
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly timings: ClusterTimings;
+  readonly timings: WorkerTimings;
   readonly dispatcher: Dispatcher;
   readonly region: Region;
-  readonly hostedAttempts: HostedAttempts;
+  /** Attempts that this member hosts for other owners. */
+  readonly hosts: Pick<HostedAttempts, "add" | "ask" | "renewalAgeMs" | "report">;
   readonly member: () => string;
   readonly isLeaseValid: () => boolean;
   readonly onTaskLog?: OnTaskLog | undefined;
+  /** Called with the details of its jobs when a worker has connected. */
+  readonly onJobs: (jobs: readonly JobDetails[], namespace: string) => void;
   /** Resolves when attempts that run here now are counted among the slots of the domain. */
   readonly whenCounted: (domain: string) => Promise<void>;
   /** Checks the sub-tasks of an outcome before they join their instance. */
-  readonly checkOutcome: (outcome: Outcome, taskName: string) => Outcome | Promise<Outcome>;
+  readonly checkOutcome: (outcome: Outcome, task: TaskOfInstance) => Outcome | Promise<Outcome>;
 }
 
 /**
@@ -45,7 +49,7 @@ export class RemoteWorkers {
 
   constructor(parts: RemoteWorkersParts) {
     this.#parts = parts;
-    const { clock, logger, timings, dispatcher, member, isLeaseValid, checkOutcome, onTaskLog } = parts;
+    const { clock, logger, timings, dispatcher, member, isLeaseValid, checkOutcome, onTaskLog, onJobs } = parts;
     this.#sessions = new WorkerSessions({
       clock,
       logger,
@@ -56,14 +60,15 @@ export class RemoteWorkers {
       fenceOf,
       checkOutcome,
       onTaskLog,
+      onJobs,
       renewalAgeMs: (attemptId) => this.#renewalAgeMs(attemptId),
       onAnnounced: (attempt) => void this.#onAnnounced(attempt),
     });
   }
 
   /** Accepts the connection of a worker. Messages from it go to the returned listener. */
-  accept(link: Link, principal?: string): LinkListener {
-    return this.#sessions.accept(link, principal);
+  accept(link: Link, identity?: WorkerIdentity): LinkListener {
+    return this.#sessions.accept(link, identity);
   }
 
   get refusedMessages(): number {
@@ -71,8 +76,8 @@ export class RemoteWorkers {
   }
 
   #renewalAgeMs(attemptId: string): number {
-    const { timings, hostedAttempts } = this.#parts;
-    return this.#uncounted.has(attemptId) ? timings.workerLostMs : hostedAttempts.renewalAgeMs(attemptId);
+    const { timings, hosts } = this.#parts;
+    return this.#uncounted.has(attemptId) ? timings.workerLostMs : hosts.renewalAgeMs(attemptId);
   }
 
   async #onAnnounced(announced: AnnouncedAttempt): Promise<void> {
@@ -90,22 +95,22 @@ export class RemoteWorkers {
 
   /** False if its owner does not want it. */
   async #takeIn(announced: AnnouncedAttempt): Promise<boolean> {
-    const { region, hostedAttempts, dispatcher } = this.#parts;
+    const { region, hosts, dispatcher } = this.#parts;
     const { descriptor, worker } = announced;
     const { attemptId, instanceId } = descriptor;
     const shard = region.shardOf(instanceId);
     if (!namesItself(descriptor)) return false;
     const own = region.reclaimAttempt(shard, attemptId, worker.address);
     if (own !== undefined) return await this.#adoptOwn(announced, own);
-    const renewedAt = await hostedAttempts.ask(shard, attemptId, worker.connection);
+    const renewedAt = await hosts.ask(shard, attemptId, worker.connection);
     // The attempt was announced again and adopted meanwhile.
     if (dispatcher.isRunningOn(attemptId, worker)) return true;
     if (renewedAt === undefined) return false;
     // The shard may have come here meanwhile, so that this member gave the answer.
     const run = region.reclaimAttempt(shard, attemptId, worker.address);
     if (run !== undefined) return await this.#adoptOwn(announced, run);
-    const foreign = hostedRun(descriptor, (...report) => hostedAttempts.report(...report));
-    return await this.#adopt(announced, foreign, () => hostedAttempts.add(shard, [attemptId], renewedAt));
+    const foreign = hostedRun(descriptor, (...report) => hosts.report(...report));
+    return await this.#adopt(announced, foreign, () => hosts.add(shard, [attemptId], renewedAt));
   }
 
   /**
@@ -141,6 +146,6 @@ function namesItself(descriptor: AttemptDescriptor): boolean {
   return descriptor.attemptId === attemptIdOf({ id, key: 0, generation }, task, attempt);
 }
 
-function fenceOf(run: TaskRun): { shard: number; epoch: number } | undefined {
+function fenceOf(run: TaskRun): GrantFence | undefined {
   return run instanceof InstanceTaskRun ? run.fence : undefined;
 }

@@ -1,11 +1,12 @@
 import { EngineError, hasCode, messageOf } from "../base/error.ts";
-import { parseStored } from "../base/stored-json.ts";
+import { instanceFields, localName } from "../base/namespace.ts";
 import { CodeRun, type RunOwner } from "../code/code-run.ts";
 import type { CodeMachine } from "../kernel/code/code-machine.ts";
 import type { Step } from "../kernel/code/step.ts";
-import type { Event } from "../kernel/event.ts";
+import { parseEvents } from "../kernel/event-text.ts";
 import type { Payload } from "../kernel/payload.ts";
 import { Fenced, type HistoryRow } from "../stores/store.ts";
+import type { CodeWaits } from "../views/waiting.ts";
 import type { PayloadReader } from "./code-arrival.ts";
 import { identityOfRun, type PastEvent, replay } from "./code-replay.ts";
 import type { ActorTurn, InstanceActor } from "./instance-actor.ts";
@@ -17,8 +18,7 @@ import type { ActorTurn, InstanceActor } from "./instance-actor.ts";
 export class AttachedCode {
   readonly #actor: InstanceActor<CodeMachine>;
   readonly #owner: RunOwner & PayloadReader;
-  /** The reason why the code is stopped. */
-  attention: string | undefined;
+  #stopped: { readonly why: string; readonly at: number } | undefined;
   /** A workflow that the code asked for and that is not registered in this process. */
   lacking: string | undefined;
   #run: CodeRun | undefined;
@@ -28,6 +28,32 @@ export class AttachedCode {
   constructor(actor: InstanceActor<CodeMachine>, owner: RunOwner & PayloadReader) {
     this.#actor = actor;
     this.#owner = owner;
+  }
+
+  /** The reason why the code is stopped. */
+  get attention(): string | undefined {
+    return this.#stopped?.why;
+  }
+
+  /** Time at which the code was stopped, or was first missed. */
+  get stoppedAt(): number | undefined {
+    return this.#stopped?.at;
+  }
+
+  /** Waits of the code; undefined while it is not in memory, has yet to begin, and after its last step. */
+  get waits(): CodeWaits | undefined {
+    if (this.#run === undefined || this.#run.isOver || this.#run.waiting.isEmpty) return undefined;
+    const { waiting, events } = this.#run;
+    return { waits: waiting.list(), untakenEvents: events.countUntaken() };
+  }
+
+  /** Called when the code may be there again. */
+  forgive(): void {
+    this.#stopped = undefined;
+  }
+
+  #hold(why: string): void {
+    this.#stopped = { why, at: this.#actor.shard.clock.now() };
   }
 
   get run(): CodeRun | undefined {
@@ -55,7 +81,7 @@ export class AttachedCode {
 
   /** Called when a new generation begins. Its code is started at once, or attached again in the next turn. */
   restart(when: "now" | "next turn"): void {
-    this.attention = undefined;
+    this.forgive();
     this.#past = undefined;
     this.#run = when === "now" ? this.#newRun() : undefined;
   }
@@ -107,7 +133,7 @@ export class AttachedCode {
     const number = shard.token.shard;
     const error = new Fenced(
       [number],
-      `shard ${number} has another owner, which wrote turn ${last} of instance "${id}"`,
+      `shard ${number} has another owner, which wrote turn ${last} of instance "${localName(id)}"`,
     );
     shard.lose(error);
     throw error;
@@ -120,11 +146,11 @@ export class AttachedCode {
     run?.end();
     this.lacking = run?.faults.missingWorkflow;
     this.detach();
-    this.attention = error.message;
-    const { id: instanceId, shard } = this.#actor;
+    this.#hold(error.message);
+    const { id, shard } = this.#actor;
     const level = isMissing ? "warn" : "error";
     shard.logger[level](
-      { instanceId, code: error.code, problem: error.message },
+      { ...instanceFields(id), code: error.code, problem: error.message },
       "the code of an instance was stopped",
     );
   }
@@ -135,7 +161,7 @@ export class AttachedCode {
     const { code, logger } = shard;
     const workflow = code.find(name, version);
     if (workflow === undefined) {
-      this.attention = `the code of workflow "${name}" in version "${version}" is not registered in this process`;
+      this.#hold(`the code of workflow "${localName(name)}" in version "${version}" is not registered in this process`);
       // More events may be written before the code is there.
       this.#past = undefined;
       return undefined;
@@ -150,7 +176,7 @@ export class AttachedCode {
       return this.#run.answer(name, input);
     } catch (error) {
       if (error instanceof EngineError) throw error;
-      const message = `query "${name}" of instance "${this.#actor.id}" threw: ${messageOf(error)}`;
+      const message = `query "${name}" of instance "${localName(this.#actor.id)}" threw: ${messageOf(error)}`;
       throw new EngineError("HANDLER_FAILED", message, { cause: error });
     }
   }
@@ -164,13 +190,13 @@ export class AttachedCode {
   #absent(): EngineError {
     return new EngineError(
       "INSTANCE_STATE",
-      `the code of instance "${this.#actor.id}" does not go on, so it cannot answer: ${this.attention ?? "it begins anew again and again"}`,
+      `the code of instance "${localName(this.#actor.id)}" does not go on, so it cannot answer: ${this.attention ?? "it begins anew again and again"}`,
     );
   }
 }
 
 function pastOf(history: readonly HistoryRow[]): PastEvent[] {
   return history.flatMap(({ turn, at, events }) =>
-    (parseStored(events, `turn ${turn} of a history`) as Event[]).map((event) => ({ event, turn, at })),
+    parseEvents(events, `turn ${turn} of a history`).map((event) => ({ event, turn, at })),
   );
 }

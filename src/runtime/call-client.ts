@@ -1,6 +1,7 @@
 import type { Clock } from "../base/clock.ts";
 import { EngineError, hasCode } from "../base/error.ts";
 import type { Random } from "../base/random.ts";
+import { localName } from "../base/namespace.ts";
 import { unansweredError } from "../cluster/outgoing-call.ts";
 import { LocalCalls } from "../cluster/local-calls.ts";
 import { shardOfKey } from "../stores/instance-key.ts";
@@ -9,8 +10,9 @@ import type { CallOf, CallType, InstanceCallType, ResultOf, UpdateResult } from 
 import type { CallHandler } from "./call-handler.ts";
 import { callTable } from "./call-table.ts";
 import type { DefinitionSaver } from "./definition-saver.ts";
-import type { InstanceEnd } from "./instance-query.ts";
+import { type InstanceEnd, readEnd } from "./instance-query.ts";
 import type { StartRequest } from "./instance-starter.ts";
+import type { Reply } from "./message.ts";
 import type { Region } from "./region.ts";
 
 /** Carries calls to the owners of shards, and their results back. */
@@ -63,6 +65,16 @@ export class CallClient {
       : this.#startAnywhere(request);
   }
 
+  /** Settles the reply when the instance is durable. `INSTANCE_EXISTS`. */
+  submit(request: StartRequest, reply: Reply<void>): void {
+    const { region, transport } = this.#parts;
+    if (transport === undefined) return region.mustFind(region.shardOf(request.id)).starter.submit(request, reply);
+    this.#startAnywhere(request).then(
+      () => reply.resolve(),
+      (error: unknown) => reply.reject(error),
+    );
+  }
+
   async #startAnywhere({ id, isGivenId, reuse, definition, definitions, input, event }: StartRequest): Promise<void> {
     await this.#parts.definitions.save(definitions);
     const { name: workflow, version } = definition;
@@ -100,7 +112,10 @@ export class CallClient {
     const key = random.uuid(clock.now());
     const since = clock.monotonic();
     const work = handler.handleFirst<T>(number, call, key);
-    const done = this.#localCalls.bound(work, { timeoutMs, onTime: () => unansweredError(number, timeoutMs) });
+    const done = this.#localCalls.bound(work, {
+      timeoutMs,
+      onTime: () => unansweredError({ shard: number }, timeoutMs),
+    });
     return done.catch((error: unknown) => {
       if (!hasCode(error, "SHARD_MOVED")) throw error;
       const leftMs = Math.max(0, timeoutMs - (clock.monotonic() - since));
@@ -109,7 +124,13 @@ export class CallClient {
   }
 
   /** Resolves when the instance has ended, however long that takes. */
-  async awaitEnd(id: string): Promise<InstanceEnd> {
+  awaitEnd(id: string): Promise<InstanceEnd> {
+    const { region, transport } = this.#parts;
+    if (transport !== undefined) return this.#awaitEndAnywhere(id);
+    return region.mustFind(region.shardOf(id)).ends.awaitEnd(id, readEnd);
+  }
+
+  async #awaitEndAnywhere(id: string): Promise<InstanceEnd> {
     for (;;) {
       const end = await this.callInstance({ type: "AwaitEnd", id });
       if (end !== undefined) return end;
@@ -145,6 +166,6 @@ function rethrowFor(id: string, type: CallType, failed: { error: unknown; transp
   const { error, transport } = failed;
   if (!hasCode(error, "CALL_UNANSWERED")) throw error;
   const unknown = callTable[type].effect === "read" ? "" : "; whether the request was carried out is unknown";
-  const message = `no member answered for instance "${id}" within ${transport.callMs / 1000} s${unknown}`;
+  const message = `no member answered for instance "${localName(id)}" within ${transport.callMs / 1000} s${unknown}`;
   throw new EngineError("CALL_UNANSWERED", message, { cause: error });
 }

@@ -21,8 +21,9 @@ export interface CallTableParts {
   readonly store: Store;
   readonly clock: Clock;
   readonly definitions: Definitions;
-  readonly registry: JobRegistry;
-  readonly dispatcher: Pick<Dispatcher, "waitingFor" | "progressOf">;
+  /** The jobs of the namespace that an instance belongs to. */
+  readonly registryOf: (instanceId: string) => JobRegistry;
+  readonly dispatcher: Pick<Dispatcher, "waitOf" | "progressOf">;
   readonly region: Pick<Region, "find">;
   /** Undefined where one member owns every shard. */
   readonly allocators: Pick<Allocators, "report" | "resize"> | undefined;
@@ -81,7 +82,8 @@ export const callTable: { readonly [T in CallType]: CallEntry<T> } = {
   AddSubTask: inputCall,
   GetStatus: {
     ...query,
-    carryOut: ({ id }, { shard, parts }) => shard.instances.ask(id, (_, actor) => readStatus(actor, parts.dispatcher)),
+    carryOut: ({ id }, { shard, parts }) =>
+      shard.instances.ask(id, (_, actor) => readStatus(actor, parts.dispatcher), { withCode: true }),
   },
   GetBreakpoint: {
     ...query,
@@ -207,7 +209,7 @@ async function startNew(call: CallOf<"StartInstance">, { shard, parts }: CallCon
 }
 
 function tellInstance(call: CallOf<InputCallType>, { shard, parts, key }: CallContext): Promise<void> {
-  return shard.instances.tell(call.id, (machine) => inputOf(call, machine, parts.registry), key);
+  return shard.instances.tell(call.id, (machine) => inputOf(call, machine, parts.registryOf(call.id)), key);
 }
 
 function resumeInstance(call: CallOf<"ResumeInstance">, context: CallContext): Promise<void> {
@@ -216,9 +218,9 @@ function resumeInstance(call: CallOf<"ResumeInstance">, context: CallContext): P
 }
 
 /** A caller on this member waits for as long as it takes. */
-async function awaitEnd({ id }: CallOf<"AwaitEnd">, context: CallContext): Promise<ResultOf<"AwaitEnd">> {
+function awaitEnd({ id }: CallOf<"AwaitEnd">, context: CallContext): Promise<ResultOf<"AwaitEnd">> {
   const { shard, parts, isFirst } = context;
-  return isFirst ? await shard.ends.awaitEnd(id, readEnd) : await hold(shard.ends.sharedEnd(id), parts.clock);
+  return isFirst ? shard.ends.awaitEnd(id, readEnd) : hold(shard.ends.sharedEnd(id), parts.clock);
 }
 
 /** Undefined if it takes longer: the caller asks again. */

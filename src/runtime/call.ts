@@ -1,6 +1,6 @@
 import type { SlotGrant, SlotReport } from "../cluster/slot-report.ts";
 import type { WorkerConnection } from "../dispatch/worker.ts";
-import type { UpdateAnswered } from "../kernel/event.ts";
+import type { PausedBy, UpdateAnswered } from "../kernel/event.ts";
 import type { Input } from "./input.ts";
 import type { NodeSpec } from "../kernel/node-spec.ts";
 import type { DomainRow, OutboxRow } from "../stores/store.ts";
@@ -62,7 +62,7 @@ interface TaskName extends InstanceId {
 
 /** Calls that become an input of the instance's machine. They return when the turn that took the input is durable. */
 interface InputCalls {
-  readonly PauseInstance: InputCallOf<InstanceId>;
+  readonly PauseInstance: InputCallOf<InstanceId & PausedBy>;
   /** Resumes an instance, and puts a quarantined one back into service. */
   readonly ResumeInstance: InputCallOf<InstanceId>;
   readonly TerminateInstance: InputCallOf<InstanceId & { readonly reason: string }>;

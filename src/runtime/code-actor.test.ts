@@ -5,9 +5,11 @@ import { type CodeWorkflow, defineWorkflow } from "../authoring/code-workflow.ts
 import type { WorkflowContext } from "../authoring/workflow-context.ts";
 import { EngineError, hasCode } from "../base/error.ts";
 import { whenDrained } from "../code/code-run.rig.ts";
+import { eventsIn } from "../kernel/event-text.ts";
 import type { Event } from "../kernel/event.ts";
 import type { Input } from "./input.ts";
 import type { Machine } from "../kernel/machine.ts";
+import { NewTurns } from "../stores/batch-turns.rig.ts";
 import { type HistoryRow, noChanges } from "../stores/store.ts";
 import { failureFrom } from "../worker/failure-from.ts";
 import { CodeActor } from "./code-actor.ts";
@@ -30,6 +32,7 @@ const startInput: Input = {
 class CodeShard extends RigShard {
   readonly workflows = new Map<string, CodeWorkflow>();
   rows: HistoryRow[] = [];
+  readonly #newTurns = new NewTurns();
   readonly payloads = new Map<number, string>();
   reads = 0;
   #life: CodeActor | undefined;
@@ -65,7 +68,7 @@ class CodeShard extends RigShard {
   /** The instance leaves memory and comes back from its history. */
   revive(): CodeActor {
     this.#life = this.#newActor();
-    this.#life.restore(this.rows, undefined);
+    this.#life.restore({ history: this.rows, row: undefined, turnText: null });
     return this.#life;
   }
 
@@ -98,14 +101,14 @@ class CodeShard extends RigShard {
     turn.addTo(changes);
     for (const { turn: first } of changes.trims) this.rows = this.rows.filter((row) => row.turn >= first);
     for (const { ref, body } of changes.payloads) this.payloads.set(ref, body);
-    this.rows.push(...changes.history);
+    this.rows.push(...this.#newTurns.in(changes));
     turn.actor.onCommitted(turn);
     turn.reply();
     return turn;
   }
 
   get events(): Event[] {
-    return this.rows.flatMap(({ events }) => JSON.parse(events) as Event[]);
+    return this.rows.flatMap(({ events }) => eventsIn(events));
   }
 
   get types(): string[] {

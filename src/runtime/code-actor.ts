@@ -1,10 +1,16 @@
 import type { TaskInputs, TaskRun } from "../dispatch/task-run.ts";
 import { CodeMachine } from "../kernel/code/code-machine.ts";
-import type { HistoryRow, InstanceRow } from "../stores/store.ts";
+import type { LiveWaits } from "../views/waiting.ts";
 import type { AttachedCode } from "./attached-code.ts";
 import { CodePreparation } from "./code-preparation.ts";
 import type { CodeDefinition } from "./definitions.ts";
-import { type ActorShard, type ActorTurn, type FindAttempt, InstanceActor } from "./instance-actor.ts";
+import {
+  type ActorShard,
+  type ActorTurn,
+  type FindAttempt,
+  InstanceActor,
+  type StoredInstance,
+} from "./instance-actor.ts";
 import type { Message } from "./message.ts";
 import { RecordedReaction } from "./recorded-reaction.ts";
 
@@ -35,6 +41,21 @@ export class CodeActor extends InstanceActor<CodeMachine> {
 
   get code(): AttachedCode {
     return this.#preparation.code;
+  }
+
+  /** Why its code does not go on. */
+  get blocked(): LiveWaits["blocked"] {
+    const { attention, stoppedAt } = this.code;
+    if (attention !== undefined) return { reason: "code", text: `its code: ${attention}`, since: stoppedAt };
+    if (this.#isReactionOnRecord || this.#reaction?.isOnHold === true) {
+      const text = "its code, which reacts alone because the process was lost before";
+      return { reason: "isolation", text, since: undefined };
+    }
+    return this.lacksCode ? { reason: "code", text: "its code, which is about to go on", since: undefined } : undefined;
+  }
+
+  override get lacksCode(): boolean {
+    return this.code.isDetached && this.machine.state.startedAt !== undefined && !this.hasEnded;
   }
 
   override get isInboxEmpty(): boolean {
@@ -72,9 +93,9 @@ export class CodeActor extends InstanceActor<CodeMachine> {
     return this.#preparation.isPutOff;
   }
 
-  override restore(history: readonly HistoryRow[], row: InstanceRow | "from state" | undefined): void {
-    super.restore(history, row);
-    this.code.restore(history);
+  override restore(stored: StoredInstance): void {
+    super.restore(stored);
+    this.code.restore(stored.history);
     this.#reaction?.restore(this.machine.state);
   }
 
@@ -107,7 +128,7 @@ export class CodeActor extends InstanceActor<CodeMachine> {
   /** The workflow that it waited for is registered in this process. */
   onCodeRegistered(): void {
     if (this.code.attention === undefined) return;
-    this.code.attention = undefined;
+    this.code.forgive();
     this.#preparation.putOff();
     this.tell({ query: () => undefined, reply: { resolve: () => undefined, reject: () => undefined } });
   }

@@ -1,5 +1,6 @@
 import { assert } from "../base/assert.ts";
 import type { EngineError } from "../base/error.ts";
+import { instanceFields } from "../base/namespace.ts";
 import type { Arrival } from "../code/arrival.ts";
 import type { CodeRun, RunListener, RunOwner } from "../code/code-run.ts";
 import type { CodeMachine } from "../kernel/code/code-machine.ts";
@@ -331,7 +332,7 @@ export class CodePreparation implements RunListener, RunOwner, PayloadReader {
   #handle(message: InputMessage, open: ActorTurn): Promise<void> | undefined {
     const { input } = message;
     if (input.type === "ResumeInstance" && this.#code.attention !== undefined) {
-      this.#code.attention = undefined;
+      this.#code.forgive();
       if (this.#machine.status === "Running") open.accept(message);
       else this.#actor.take(message, open);
       return this.#attach(open);
@@ -377,7 +378,7 @@ export class CodePreparation implements RunListener, RunOwner, PayloadReader {
     this.#actor.take(message, open, { type: "TimerDue", isCodeAbsent: true });
     if (isTimeUp || state.compensationMs === undefined || this.#code.attention === undefined) return;
     this.#actor.shard.logger.warn(
-      { instanceId: this.#actor.id, problem: this.#code.attention },
+      { ...instanceFields(this.#actor.id), problem: this.#code.attention },
       "the timeout of an instance is over; it waits for its code, which has to compensate; terminate it if that does not come back",
     );
   }

@@ -61,7 +61,10 @@ export class Committer {
     this.#givenUp = true;
   }
 
-  /** Commits the parts; resolves when all are durable but those it returns. `STORE_UNAVAILABLE` only after `giveUp`. */
+  /**
+   * Commits the parts; resolves when all are durable but those it returns. `STORE_UNAVAILABLE` only after `giveUp`,
+   * `STORE_ROLLED_BACK`.
+   */
   async commit<C extends CommitPart>(parts: readonly C[]): Promise<Rejected<C>[]> {
     try {
       await this.#send(parts, false);
@@ -115,7 +118,10 @@ export class Committer {
         break;
       } catch (error) {
         const isAnswer =
-          hasCode(error, "STORE_FENCED") || hasCode(error, "STORE_DATA") || (released && hasCode(error, "STORE_GONE"));
+          hasCode(error, "STORE_FENCED") ||
+          hasCode(error, "STORE_DATA") ||
+          hasCode(error, "STORE_ROLLED_BACK") ||
+          (released && hasCode(error, "STORE_GONE"));
         if (isAnswer) this.#noteAnswer();
         if (isAnswer) throw error;
         if (this.#givenUp) {

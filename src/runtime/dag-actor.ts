@@ -3,19 +3,28 @@ import type { TaskInputs, TaskRun } from "../dispatch/task-run.ts";
 import type { Context } from "../kernel/context.ts";
 import { DagMachine } from "../kernel/dag/dag-machine.ts";
 import type { DecisionEvaluated } from "../kernel/dag/dag-input.ts";
-import type { HistoryRow, InstanceRow } from "../stores/store.ts";
 import type { DagDefinition } from "./definitions.ts";
 import { TimeBudget } from "../expressions/expression-cost.ts";
-import { type ActorShard, type ActorTurn, type FindAttempt, InstanceActor } from "./instance-actor.ts";
+import {
+  type ActorShard,
+  type ActorTurn,
+  type FindAttempt,
+  InstanceActor,
+  type StoredInstance,
+} from "./instance-actor.ts";
 import type { InputMessage } from "./message.ts";
 import {
   allOutputs,
+  noPayloads,
   type Payloads,
   predecessorOutputs,
   readTexts,
   refuseLargeJoin,
   textsAtHand,
 } from "./task-inputs.ts";
+
+/** The inputs of a task without context or predecessors' outputs, shared by all of them. */
+const noInputs: TaskInputs = Object.freeze({ context: noPayloads, outputs: noPayloads });
 
 interface ReadyDecision {
   readonly task: number;
@@ -46,8 +55,8 @@ export class DagActor extends InstanceActor<DagMachine> {
     return super.isInboxEmpty && this.#readyDecisions === undefined;
   }
 
-  override restore(history: readonly HistoryRow[], row: InstanceRow | "from state" | undefined): void {
-    super.restore(history, row);
+  override restore(stored: StoredInstance): void {
+    super.restore(stored);
     this.#committedContext = this.machine.state.context;
   }
 
@@ -61,6 +70,7 @@ export class DagActor extends InstanceActor<DagMachine> {
   inputsOf(task: number): TaskInputs | Promise<TaskInputs> {
     const context = this.#contextPayloads();
     const outputs = predecessorOutputs(this.machine, task);
+    if (context === noPayloads && outputs === noPayloads) return noInputs;
     this.#refuseLargeInputs(task, context, outputs);
     const contextTexts = textsAtHand(context);
     const outputTexts = textsAtHand(outputs);
@@ -69,11 +79,11 @@ export class DagActor extends InstanceActor<DagMachine> {
   }
 
   #refuseLargeInputs(task: number, context: Payloads, outputs: Payloads): void {
-    refuseLargeJoin([context, outputs], {
+    refuseLargeJoin([context, outputs], () => ({
       code: "INPUTS_TOO_LARGE",
       what: `the context and the outputs that task "${this.machine.state.definition(task).name}" would be given`,
       instead: "let it depend on fewer tasks, or let them return where their results are",
-    });
+    }));
   }
 
   async #readInputs(context: Payloads, outputs: Payloads): Promise<TaskInputs> {
@@ -82,7 +92,7 @@ export class DagActor extends InstanceActor<DagMachine> {
   }
 
   #contextPayloads(): Payloads {
-    return this.#committedContext.bytes === 2 ? {} : Object.fromEntries(this.#committedContext.entries);
+    return this.#committedContext.bytes === 2 ? noPayloads : Object.fromEntries(this.#committedContext.entries);
   }
 
   openTurn(now: number, random: number): ActorTurn {

@@ -64,6 +64,29 @@ describe("definitions", () => {
     assert.equal(definitions.rowToStore(definition, 7), undefined);
   });
 
+  test("are written again once it is forgotten that the store has them", () => {
+    const definitions = new Definitions(store);
+    const definition = definitions.add("w", "1", spec);
+    definitions.noteStored("w", "1");
+    assert.equal(definitions.rowToStore(definition, 5), undefined);
+    definitions.forgetStored();
+    assert.equal(definitions.rowToStore(definition, 6)?.name, "w");
+  });
+
+  test("that the store was asked for before that are written again too, whenever the answer comes", async () => {
+    await save(row("read", "1"));
+    const definitions = new Definitions(store);
+    const saved = definitions.add("saved", "1", spec);
+    const saving = definitions.save([saved], 5);
+    const loading = definitions.load("read", "1");
+    definitions.forgetStored();
+    await saving;
+    const read = await loading;
+    assert.equal(definitions.rowToStore(saved, 6)?.name, "saved");
+    assert.equal(definitions.rowToStore(read, 6)?.name, "read");
+    assert.deepEqual(definitions.all, [saved, read]);
+  });
+
   test("the latest is the one saved last", async () => {
     const definitions = new Definitions(store);
     assert.equal(await definitions.latest("w"), undefined);

@@ -1,5 +1,6 @@
 import { EngineError } from "../base/error.ts";
 import { parseStored } from "../base/stored-json.ts";
+import { localName } from "../base/namespace.ts";
 import type { DagSpec, MaxInstances } from "../kernel/dag/dag-spec.ts";
 import { Graph } from "../kernel/dag/graph.ts";
 import type { DefinitionRow, Store } from "../stores/store.ts";
@@ -37,11 +38,25 @@ const cachedMax = 1000;
 export class Definitions {
   readonly #store: Store;
   readonly #cache = new Map<string, Definition>();
-  readonly #stored = new Set<string>();
+  /** Another set after each `forgetStored`: an answer of the store to an earlier question is noted in the forgotten one. */
+  #stored = new Set<string>();
+  /** The same by identity: a key of name and version is made, flattened and hashed for each instance otherwise. */
+  #knownStored = new WeakSet<Definition>();
   readonly #rows = new WeakMap<Definition, DefinitionRow>();
 
   constructor(store: Store) {
     this.#store = store;
+  }
+
+  /** Forgets which definitions the store has: they are written again when they are used. */
+  forgetStored(): void {
+    this.#stored = new Set();
+    this.#knownStored = new WeakSet();
+  }
+
+  /** All definitions that this process knows. */
+  get all(): readonly Definition[] {
+    return [...this.#cache.values()];
   }
 
   find(name: string, version: string): Definition | undefined {
@@ -52,18 +67,20 @@ export class Definitions {
   async load(name: string, version: string): Promise<Definition> {
     const known = this.find(name, version);
     if (known !== undefined) return known;
+    const stored = this.#stored;
     const row = await this.#store.findDefinition(name, version);
     if (row === undefined) {
-      throw new EngineError("WORKFLOW_UNKNOWN", `workflow "${name}" has no version ${version} in the store`);
+      throw new EngineError("WORKFLOW_UNKNOWN", `workflow "${localName(name)}" has no version ${version} in the store`);
     }
-    return this.#fromRow(row);
+    return this.#fromRow(row, stored);
   }
 
   /** The newest version of that name, if there is any. */
   async latest(name: string): Promise<Definition | undefined> {
+    const stored = this.#stored;
     const row = await this.#store.findLatestDefinition(name);
     if (row === undefined) return undefined;
-    return this.find(row.name, row.version) ?? this.#fromRow(row);
+    return this.find(row.name, row.version) ?? this.#fromRow(row, stored);
   }
 
   /** The spec is that of a built or loaded workflow, so it is sound. */
@@ -85,8 +102,12 @@ export class Definitions {
 
   /** The row to write with an instance's first turn; undefined once the store has it. */
   rowToStore(definition: Definition, at: number): DefinitionRow | undefined {
+    if (this.#knownStored.has(definition)) return undefined;
     const { name, version, spec } = definition;
-    if (this.#stored.has(keyOf(name, version))) return undefined;
+    if (this.#stored.has(keyOf(name, version))) {
+      this.#knownStored.add(definition);
+      return undefined;
+    }
     let row = this.#rows.get(definition);
     if (row === undefined) {
       row = { name, version, spec: JSON.stringify(spec), createdAt: at };
@@ -99,12 +120,21 @@ export class Definitions {
     this.#stored.add(keyOf(name, version));
   }
 
-  #fromRow(row: DefinitionRow): Definition {
-    this.noteStored(row.name, row.version);
+  /** Writes those definitions that the store lacks. */
+  async save(added: readonly Definition[], at: number): Promise<void> {
+    const stored = this.#stored;
+    const rows = added.flatMap((definition) => this.rowToStore(definition, at) ?? []);
+    if (rows.length === 0) return;
+    await this.#store.saveDefinitions([...new Set(rows)]);
+    for (const { name, version } of rows) stored.add(keyOf(name, version));
+  }
+
+  #fromRow(row: DefinitionRow, stored: Set<string>): Definition {
+    stored.add(keyOf(row.name, row.version));
     return this.add(
       row.name,
       row.version,
-      parseStored(row.spec, `the definition of workflow "${row.name}"`) as DagSpec | CodeSpec,
+      parseStored(row.spec, `the definition of workflow "${localName(row.name)}"`) as DagSpec | CodeSpec,
     );
   }
 }

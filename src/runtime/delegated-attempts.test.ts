@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
 import { silentLogger } from "../base/logger.ts";
+import { eventsIn } from "../kernel/event-text.ts";
 import type { Event } from "../kernel/event.ts";
 import type { ShardClaim } from "../stores/store.ts";
 import { TestClock } from "../testing/test-clock.ts";
@@ -10,10 +11,14 @@ import { Lane } from "./lane.ts";
 import { RigShard, RigStore } from "./shard.rig.ts";
 
 const lostMs = 60_000;
+const stallMs = 120_000;
 
 /** The other members, as the test says they are. */
 class FakeHosting implements AttemptHosting {
+  /** Slots that are held, and whether they were freed at once or later. */
+  readonly slots = new Map<string, "held" | "freed" | "freed later">();
   readonly lostMs = lostMs;
+  readonly stallMs = stallMs;
   readonly living = new Set<string>();
   readonly left = new Set<string>();
   readonly reporting = new Set<string>();
@@ -30,6 +35,10 @@ class FakeHosting implements AttemptHosting {
   };
   readonly report = (): void => assert.fail("nothing is reported by whoever owns the shard");
   readonly add = (): void => assert.fail("nothing is kept by whoever owns the shard");
+  readonly hold = ({ attemptId }: InstanceTaskRun): ((isOver: boolean) => void) => {
+    this.slots.set(attemptId, "held");
+    return (isOver) => void this.slots.set(attemptId, isOver ? "freed" : "freed later");
+  };
   readonly reclaim = (): void => undefined;
 }
 
@@ -62,7 +71,7 @@ describe("an attempt that another member holds", () => {
   });
 
   function delegatedOf(claim: Pick<ShardClaim, "released" | "previousOwner">): DelegatedAttempts {
-    return new DelegatedAttempts(clock, hosting, { epoch: 2, lastBatch: 1, lastKey: 0, ...claim });
+    return new DelegatedAttempts(clock, hosting, { epoch: 2, incarnation: 0, lastBatch: 1, lastKey: 0, ...claim });
   }
 
   /** An attempt whose start, on that worker, is on record. */
@@ -78,7 +87,7 @@ describe("an attempt that another member holds", () => {
   async function events({ machine: { address } }: InstanceTaskRun["actor"]): Promise<Event["type"][]> {
     await lane.flush(shard);
     const turns = await store.loadHistory([address.key]);
-    return turns.flatMap(({ events: text }) => JSON.parse(text) as Event[]).map(({ type }) => type);
+    return turns.flatMap(({ events: text }) => eventsIn(text)).map(({ type }) => type);
   }
 
   async function lastEvent(run: InstanceTaskRun): Promise<string> {
@@ -99,6 +108,16 @@ describe("an attempt that another member holds", () => {
     assert.equal(await lastEvent(run), "");
   });
 
+  test("holds a slot of its domain until it is lost, taken back or not wanted any more", async () => {
+    const [lost, back, aborted] = [await running("i", "m/w"), await running("j", "m/w"), await running("k", "m/w")];
+    assert.deepEqual([...hosting.slots.values()], ["held", "held", "held"]);
+    assert.equal(delegated.reclaim(back.attemptId, "m/w"), back);
+    delegated.abort([aborted.attemptId]);
+    assert.deepEqual([...hosting.slots.values()], ["held", "freed", "freed later"]);
+    await sweepFor(lostMs);
+    assert.equal(hosting.slots.get(lost.attemptId), "freed");
+  });
+
   /** As often as a member does: one that stood still would hold nothing against others. */
   async function sweepFor(ms: number): Promise<void> {
     for (let passed = 0; passed < ms; passed += lostMs / 8) {
@@ -107,10 +126,10 @@ describe("an attempt that another member holds", () => {
     }
   }
 
-  test("is lost when nothing was heard of it for too long, although its host lives", async () => {
+  test("is lost when nothing was heard of it for longer than its host may be blocked, although that lives", async () => {
     hosting.living.add("m");
     const run = await running("i", "m");
-    await sweepFor(lostMs - 1);
+    await sweepFor(lostMs + stallMs - 1);
     delegated.sweep();
     assert.equal(await lastEvent(run), "");
     await clock.advance(1);
@@ -201,7 +220,7 @@ describe("an attempt that another member holds", () => {
     const run = await running("i", "m");
     await clock.advance(3 * lostMs);
     delegated.sweep();
-    await sweepFor(lostMs / 2 - 1);
+    await sweepFor(lostMs / 2 + stallMs - 1);
     assert.equal(await lastEvent(run), "");
     await sweepFor(1);
     assert.equal(await lastEvent(run), "TaskInterrupted");

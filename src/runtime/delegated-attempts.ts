@@ -56,9 +56,16 @@ export interface AttemptHosting {
   report(run: ReportedRun, input: Input, onDelivered: () => void): void;
   /** Hosts these attempts while their shard moves to another owner. */
   add(shard: number, attemptIds: readonly string[]): void;
+  /**
+   * Counts an attempt outside this process among the slots of its domain, until the returned function is called: with true
+   * if the attempt has stopped or this process follows it again, with false if it may keep running for a while.
+   */
+  hold(run: InstanceTaskRun): (isOver: boolean) => void;
   /** Hosts the attempt no longer, because its shard is owned here again. */
   reclaim(attemptId: string): void;
   readonly lostMs: number;
+  /** Time for which the event loop of a living member may be blocked, and renew nothing (`ClusterTimings.stallMs`). */
+  readonly stallMs: number;
 }
 
 export interface ReportedRun {
@@ -73,7 +80,8 @@ export interface ReportedRun {
  * - T1 An attempt is delegated, or with this member's dispatcher, or lost; never two of these. A report of one that is
  *   not delegated is dropped.
  * - T2 The lease of the host expires before the owner declares the attempt lost (`ownPatience`), so a lost attempt runs
- *   nowhere.
+ *   nowhere. A member whose event loop is blocked renews no attempts, while a thread renews its lease: so the owner of an
+ *   attempt in the pool of a living member is patient for that time, too.
  */
 export class DelegatedAttempts {
   readonly #clock: Clock;
@@ -93,7 +101,9 @@ export class DelegatedAttempts {
   add(run: InstanceTaskRun, worker: string): void {
     const renewedAt = this.#clock.monotonic();
     const hosts = new Set([hostOf(worker)]);
-    this.#attempts.set(run.attemptId, { run, worker, hosts, addedAt: renewedAt, renewedAt, hasHost: false });
+    this.#remove(run.attemptId, true);
+    const release = this.#hosting.hold(run);
+    this.#attempts.set(run.attemptId, { run, worker, hosts, addedAt: renewedAt, renewedAt, hasHost: false, release });
   }
 
   /** Classifies an attempt, and removes it unless it is `elsewhere`. */
@@ -104,7 +114,7 @@ export class DelegatedAttempts {
     const host = hostOf(worker);
     attempt.hasHost ||= this.#hosting.isLiving(host);
     if (this.#isElsewhere(attempt)) return "elsewhere";
-    this.#attempts.delete(attemptId);
+    this.#remove(attemptId, true);
     // A leaving member stops its own attempts, but those of remote workers move to other members.
     if (isRemote(worker)) return "lost";
     const { released, previousOwner } = this.#claim;
@@ -115,10 +125,11 @@ export class DelegatedAttempts {
 
   #isElsewhere({ run, worker, addedAt, renewedAt }: DelegatedAttempt): boolean {
     const hosting = this.#hosting;
-    if (this.#clock.monotonic() - renewedAt >= hosting.lostMs) return false;
+    const silentMs = this.#clock.monotonic() - renewedAt;
     // A remote worker outlives the member it was connected to, and reconnects to another.
-    if (isRemote(worker)) return true;
-    return !hosting.hasSeen(addedAt) || hosting.isLiving(hostOf(worker)) || hosting.isReporting(run.attemptId);
+    if (isRemote(worker)) return silentMs < hosting.lostMs;
+    if (hosting.isLiving(hostOf(worker))) return silentMs < hosting.lostMs + hosting.stallMs;
+    return silentMs < hosting.lostMs && (!hosting.hasSeen(addedAt) || hosting.isReporting(run.attemptId));
   }
 
   has(attemptId: string): boolean {
@@ -155,8 +166,14 @@ export class DelegatedAttempts {
   reclaim(attemptId: string, worker: string): InstanceTaskRun | undefined {
     const attempt = this.#attempts.get(attemptId);
     if (attempt === undefined || principalOf(attempt.worker) !== principalOf(worker)) return undefined;
-    this.#attempts.delete(attemptId);
+    this.#remove(attemptId, true);
     return attempt.run;
+  }
+
+  /** False if it is not delegated. */
+  #remove(attemptId: string, isOver: boolean): boolean {
+    this.#attempts.get(attemptId)?.release(isOver);
+    return this.#attempts.delete(attemptId);
   }
 
   /**
@@ -165,7 +182,7 @@ export class DelegatedAttempts {
    */
   delete(attemptId: string, host: string, worker?: string): boolean {
     const attempt = this.#attempts.get(attemptId);
-    return attempt !== undefined && this.#mayHost(attempt, host, worker) && this.#attempts.delete(attemptId);
+    return attempt !== undefined && this.#mayHost(attempt, host, worker) && this.#remove(attemptId, true);
   }
 
   /**
@@ -183,7 +200,7 @@ export class DelegatedAttempts {
     for (const id of attemptIds) {
       const attempt = this.#attempts.get(id);
       if (attempt === undefined) continue;
-      this.#attempts.delete(id);
+      this.#remove(id, false);
       for (const host of attempt.hosts) byHost.set(host, [...(byHost.get(host) ?? []), id]);
     }
     for (const [host, ids] of byHost) this.#hosting.abort(host, ids);
@@ -233,4 +250,5 @@ interface DelegatedAttempt {
   renewedAt: number;
   /** A living member has been seen that could host it. */
   hasHost: boolean;
+  readonly release: (isOver: boolean) => void;
 }

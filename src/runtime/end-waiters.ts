@@ -1,4 +1,5 @@
 import { EngineError } from "../base/error.ts";
+import { localName } from "../base/namespace.ts";
 import { CodeMachine } from "../kernel/code/code-machine.ts";
 import type { UpdateAnswered } from "../kernel/event.ts";
 import type { Machine } from "../kernel/machine.ts";
@@ -32,9 +33,9 @@ export class EndWaiters {
     const entry = this.#table.get(id);
     const isUnderWay = entry !== undefined && entry.quarantined === undefined && !entry.actor?.hasEnded;
     if (!isUnderWay || this.#state.isClosed) return this.#findEnd(id, read);
-    const reply = Promise.withResolvers<T>();
-    entry.addWaiter({ resolve: (actor) => replyWith(reply, () => read(actor)), reject: reply.reject });
-    return reply.promise;
+    const waiter = new EndWaiter(read);
+    entry.addWaiter(waiter);
+    return waiter.promise;
   }
 
   /** Waits like `awaitEnd`, for callers that come back again and again: all of them share one waiter. */
@@ -83,11 +84,29 @@ export class EndWaiters {
   }
 }
 
-function replyWith<T>(reply: Reply<T>, work: () => T): void {
-  try {
-    reply.resolve(work());
-  } catch (error) {
-    reply.reject(error);
+/** A caller that waits for an instance's end, and reads something from its actor then. */
+class EndWaiter<T> implements Reply<InstanceActor> {
+  readonly #read: (actor: InstanceActor) => T;
+  readonly #caller = Promise.withResolvers<T>();
+
+  constructor(read: (actor: InstanceActor) => T) {
+    this.#read = read;
+  }
+
+  get promise(): Promise<T> {
+    return this.#caller.promise;
+  }
+
+  resolve(actor: InstanceActor): void {
+    try {
+      this.#caller.resolve(this.#read(actor));
+    } catch (error) {
+      this.#caller.reject(error);
+    }
+  }
+
+  reject(error: unknown): void {
+    this.#caller.reject(error);
   }
 }
 
@@ -99,5 +118,5 @@ function answerTo(machine: Machine, update: string): { key: number; answer: Upda
   if (answer !== undefined) return { key, answer };
   if (!hasEnded(machine.status) && state?.hasUpdate(update) === true) return undefined;
   const end = hasEnded(machine.status) ? `ended in ${machine.status}` : "began anew";
-  throw new EngineError("INSTANCE_STATE", `instance "${id}" ${end} before it answered`);
+  throw new EngineError("INSTANCE_STATE", `instance "${localName(id)}" ${end} before it answered`);
 }

@@ -5,7 +5,7 @@ import { MemoryStore } from "../stores/memory/memory-store.ts";
 import { noChanges, type ShardClaim } from "../stores/store.ts";
 import { FencingToken } from "./fencing-token.ts";
 
-const claim: ShardClaim = { epoch: 4, lastBatch: 17, lastKey: 0, released: true, previousOwner: "" };
+const claim: ShardClaim = { epoch: 4, incarnation: 0, lastBatch: 17, lastKey: 0, released: true, previousOwner: "" };
 
 describe("a token", () => {
   test("signs with its claim's epoch and the number after the last that landed", () => {

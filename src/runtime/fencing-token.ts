@@ -8,6 +8,7 @@ import { firstKey } from "../stores/instance-key.ts";
 export class FencingToken {
   readonly shard: number;
   readonly epoch: number;
+  readonly incarnation: number;
   /** The number of the last batch that landed. */
   batch: number;
   /** The highest instance key ever given out. */
@@ -18,6 +19,7 @@ export class FencingToken {
   constructor(shard: number, claim: ShardClaim) {
     this.shard = shard;
     this.epoch = claim.epoch;
+    this.incarnation = claim.incarnation;
     this.batch = claim.lastBatch;
     this.lastKey = Math.max(claim.lastKey, firstKey(shard) - 1);
   }

@@ -1,6 +1,7 @@
 import { didYouMean } from "../base/closest-name.ts";
 import { EngineError } from "../base/error.ts";
 import { preview } from "../base/preview.ts";
+import { localName } from "../base/namespace.ts";
 import type { Machine } from "../kernel/machine.ts";
 import { isFinished } from "../kernel/task-state.ts";
 import { taskNumbers } from "../views/instance-view.ts";
@@ -9,7 +10,7 @@ import { taskNumbers } from "../views/instance-view.ts";
 export function findTask(machine: Machine, given: string | number): number {
   if (typeof given === "string") return tasksNamed(machine, given).at(-1) ?? findTaskNamed(machine, given);
   if (taskNumbers(machine).includes(given)) return given;
-  throw new EngineError("TASK_UNKNOWN", `instance "${machine.address.id}" has no task of number ${given}`);
+  throw new EngineError("TASK_UNKNOWN", `instance "${localName(machine.address.id)}" has no task of number ${given}`);
 }
 
 /** Code may call a job many times: a name then means the one task that has not ended. `TASK_INVALID` if there are several. */
@@ -21,7 +22,7 @@ export function findUnfinishedTask(machine: Machine, given: string | number): nu
   const numbers = unfinished.slice(0, 10).join(", ");
   throw new EngineError(
     "TASK_INVALID",
-    `instance "${address.id}" has ${unfinished.length} tasks ${preview(given)} that have not ended; give the number of one of them: ${numbers}`,
+    `instance "${localName(address.id)}" has ${unfinished.length} tasks ${preview(given)} that have not ended; give the number of one of them: ${numbers}`,
   );
 }
 
@@ -31,7 +32,10 @@ export function findTaskNamed(machine: Machine, taskName: string): number {
   if (task !== undefined) return task;
   const names = taskNumbers(machine).map((number) => machine.state.definition(number).name);
   const hint = didYouMean(taskName, names);
-  throw new EngineError("TASK_UNKNOWN", `instance "${machine.address.id}" has no task ${preview(taskName)}${hint}`);
+  throw new EngineError(
+    "TASK_UNKNOWN",
+    `instance "${localName(machine.address.id)}" has no task ${preview(taskName)}${hint}`,
+  );
 }
 
 function tasksNamed(machine: Machine, name: string): number[] {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
+import type { TaskWait } from "../dispatch/wait-reason.ts";
 import type { Clock } from "../base/clock.ts";
 import { EngineError } from "../base/error.ts";
 import { type Logger, silentLogger } from "../base/logger.ts";
@@ -42,8 +43,8 @@ class FakeDispatcher {
     return undefined;
   }
 
-  waitingFor(attemptId: string): string | undefined {
-    return this.waiting.has(attemptId) ? "a slot" : undefined;
+  waitOf(attemptId: string): TaskWait | undefined {
+    return this.waiting.has(attemptId) ? { reason: "slot", text: "a slot" } : undefined;
   }
 
   abort(attemptIds: Iterable<string>): void {

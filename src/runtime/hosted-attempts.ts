@@ -14,7 +14,7 @@ export interface HostedAttemptsParts {
   readonly timings: ClusterTimings;
   readonly dispatcher: Pick<
     Dispatcher,
-    "abort" | "connectionOf" | "giveUpExpired" | "isReachable" | "isRunning" | "waitingFor"
+    "abort" | "connectionOf" | "giveUpExpired" | "isReachable" | "isRunning" | "waitOf"
   >;
   readonly member: () => string;
   readonly members: Pick<AttemptHosting, "isLiving" | "hasLeft" | "hasSeen">;
@@ -34,6 +34,7 @@ export interface HostedAttemptsParts {
  */
 export class HostedAttempts implements AttemptHosting {
   readonly lostMs: number;
+  readonly stallMs: number;
   readonly #parts: HostedAttemptsParts;
   readonly #attempts = new Map<string, HostedAttempt>();
   /** Deliveries of reports under way, one for each report that its owner has not received yet. */
@@ -45,6 +46,7 @@ export class HostedAttempts implements AttemptHosting {
   constructor(parts: HostedAttemptsParts) {
     this.#parts = parts;
     this.lostMs = parts.timings.workerLostMs;
+    this.stallMs = parts.timings.stallMs;
   }
 
   readonly isLiving = (member: string): boolean => this.#parts.members.isLiving(member);
@@ -85,6 +87,9 @@ export class HostedAttempts implements AttemptHosting {
     this.#expiryTimer?.cancel();
     this.clear();
   }
+
+  /** The allocator of the domain counts it, as reported by its host. */
+  readonly hold = (): (() => void) => () => undefined;
 
   add(shard: number, attemptIds: readonly string[], renewedAt = this.#parts.clock.monotonic()): void {
     for (const id of attemptIds) this.#attempts.set(id, { shard, renewedAt, isReporting: false });
@@ -166,10 +171,14 @@ export class HostedAttempts implements AttemptHosting {
     await new Promise<void>((resolve) => void clock.after(timings.beatMs, resolve));
   }
 
-  /** Aborts unwanted attempts. Ignores attempts whose shard this member owns by now, because the message may be late. */
+  /**
+   * Aborts unwanted attempts. Ignores attempts whose shard this member owns by now, because the message may be late. One
+   * that has ended here runs no more: if its dispatcher has it, that is the next run, which its owner wants.
+   */
   drop(attemptIds: readonly string[]): void {
-    const hosted = attemptIds.filter((id) => this.#attempts.delete(id));
-    this.#parts.dispatcher.abort(hosted);
+    const running = attemptIds.filter((id) => this.#attempts.get(id)?.isReporting === false);
+    for (const id of attemptIds) this.#attempts.delete(id);
+    this.#parts.dispatcher.abort(running);
   }
 
   /** Requests renewals from all owners, and gives up attempts whose lease has expired. */
@@ -191,7 +200,7 @@ export class HostedAttempts implements AttemptHosting {
   #forgetVanished(): void {
     const { dispatcher } = this.#parts;
     for (const [id, { isReporting }] of this.#attempts) {
-      const isHere = isReporting || dispatcher.isRunning(id) || dispatcher.waitingFor(id) !== undefined;
+      const isHere = isReporting || dispatcher.isRunning(id) || dispatcher.waitOf(id) !== undefined;
       if (!isHere) this.#attempts.delete(id);
     }
   }
@@ -250,12 +259,13 @@ function isLostWorker(input: Input): boolean {
 }
 
 function isRenewedHere(dispatcher: HostedAttemptsParts["dispatcher"], attemptId: string): boolean {
-  return dispatcher.isReachable(attemptId) || dispatcher.waitingFor(attemptId) !== undefined;
+  return dispatcher.isReachable(attemptId) || dispatcher.waitOf(attemptId) !== undefined;
 }
 
 /** The hosting of a single member: attempts that are not here run nowhere. */
 export const noHosting: AttemptHosting = {
   lostMs: Infinity,
+  stallMs: 0,
   isLiving: () => false,
   hasSeen: () => true,
   hasLeft: () => false,
@@ -263,5 +273,6 @@ export const noHosting: AttemptHosting = {
   abort: () => undefined,
   report: () => undefined,
   add: () => undefined,
+  hold: () => () => undefined,
   reclaim: () => undefined,
 };

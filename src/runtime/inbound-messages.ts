@@ -6,7 +6,8 @@ import type { ChildEnded } from "../kernel/input.ts";
 import type { Machine } from "../kernel/machine.ts";
 import { utf8Length } from "../base/utf8.ts";
 import { parseStored } from "../base/stored-json.ts";
-import type { OffsetRow, OutboxRow, Store } from "../stores/store.ts";
+import { numberBefore } from "../stores/message-number.ts";
+import type { OffsetRow, OutboxRow, ShardClaim, Store } from "../stores/store.ts";
 import { endFor } from "./children.ts";
 import type { Definitions } from "./definitions.ts";
 import type { InstanceActor } from "./instance-actor.ts";
@@ -24,6 +25,7 @@ import { bytesOf, objectText, readText, readTexts } from "./task-inputs.ts";
 /** The other parts of the shard. */
 export interface InboundParts {
   readonly shard: number;
+  readonly claim: Pick<ShardClaim, "incarnation">;
   readonly logger: Logger;
   readonly store: Pick<Store, "findRequest">;
   readonly definitions: Definitions;
@@ -49,6 +51,7 @@ interface KnownChild {
  */
 export class InboundMessages {
   readonly #parts: InboundParts;
+  readonly #numberBefore: number;
   readonly #offsets = new Map<number, InboundOffset>();
   /** The last message of each source that was in the store when this owner first read it; undefined before that. */
   #lastAtOpening: ReadonlyMap<number, number> | undefined;
@@ -57,6 +60,7 @@ export class InboundMessages {
 
   constructor(parts: InboundParts) {
     this.#parts = parts;
+    this.#numberBefore = numberBefore(parts.claim.incarnation);
   }
 
   restore(offsets: readonly OffsetRow[]): void {
@@ -65,7 +69,7 @@ export class InboundMessages {
 
   offsetOf(source: number): InboundOffset {
     let offset = this.#offsets.get(source);
-    if (offset === undefined) this.#offsets.set(source, (offset = new InboundOffset(0)));
+    if (offset === undefined) this.#offsets.set(source, (offset = new InboundOffset(this.#numberBefore)));
     return offset;
   }
 
@@ -117,9 +121,10 @@ export class InboundMessages {
         await this.#startChild(message, given, origin);
       } else if (message.kind === "tell-child") {
         const { to, from, order } = message;
-        // Any code may ask any instance to end.
-        if (order.type === "CancelInstance") await this.#parts.instances.deliver(to, { input: order, origin });
-        else await this.#tellChild(to, from, { input: order, origin });
+        await this.#tellChild(to, from, { input: order, origin });
+      } else if (message.kind === "cancel-other") {
+        const { to, reason } = message;
+        await this.#parts.instances.deliver(to, { input: { type: "CancelInstance", reason }, origin });
       } else if (message.kind === "raise-event") {
         await this.#raiseEvent(message, origin);
       } else if (message.kind === "tombstone") {
@@ -140,10 +145,11 @@ export class InboundMessages {
 
   /**
    * An event is recorded with a key, by which a repetition is recognised: the receiver's state does not show that it came
-   * before, and a turn may have consumed it ahead of an earlier message, which the durable offset does not show.
+   * before, and a turn may have consumed it ahead of an earlier message, which the durable offset does not show. The key
+   * stays the same when a new incarnation renumbers the message.
    */
   async #raiseEvent({ to, name, data }: RaiseEvent, origin: Origin): Promise<void> {
-    const key = `message:${origin.source}:${origin.number}`;
+    const key = `message:${origin.source}:${origin.number - this.#numberBefore}`;
     if (this.#mayBeRepeated(origin) && (await this.#isRequestKnown(key))) return await this.#finish(origin);
     const input = { type: "RaiseEvent", name, ...(data !== undefined && { data }) } as const;
     await this.#parts.instances.deliver(to, { input, origin, key });
@@ -216,8 +222,7 @@ export class InboundMessages {
   async #tellChild(id: string, parentKey: number, message: Message): Promise<void> {
     const { state, instances } = this.#parts;
     const tell = (actor: InstanceActor): void => {
-      // The parent of an actor whose start is in its inbox is not known yet.
-      if (!actor.isUnborn && actor.machine.state.parent?.key !== parentKey) throw unknownInstance(id);
+      if (parentOf(actor)?.key !== parentKey) throw unknownInstance(id);
       actor.tell(message);
     };
     await state.retryWhileOpen(() => instances.withActor(id, tell));
@@ -292,7 +297,14 @@ export class InboundMessages {
   }
 }
 
-const transientCodes = ["ENGINE_STATE", "SHARD_MOVED", "MEMBER_LOST", "STORE_FENCED", "STORE_UNAVAILABLE"] as const;
+const transientCodes = [
+  "ENGINE_STATE",
+  "SHARD_MOVED",
+  "MEMBER_LOST",
+  "STORE_FENCED",
+  "STORE_ROLLED_BACK",
+  "STORE_UNAVAILABLE",
+] as const;
 
 /** True for an error that does not depend on the message, which the next owner of the shard delivers again. */
 function isTransient(error: unknown): boolean {
@@ -332,4 +344,12 @@ async function readPatch(
     Object.entries(patch).flatMap(([key, value]) => (value === null ? [] : [[key, value]])),
   );
   return { ...(await readTexts(set, read)), ...Object.fromEntries(removed.map((key) => [key, null])) };
+}
+
+/** An order may come in the same breath as the start, which is in the inbox then. */
+function parentOf({ machine, inbox }: InstanceActor): ParentAddress | undefined {
+  if (machine.state.generation > 0) return machine.state.parent;
+  for (const message of inbox)
+    if ("input" in message && message.input.type === "StartInstance") return message.input.parent;
+  return undefined;
 }

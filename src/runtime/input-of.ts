@@ -15,6 +15,7 @@ import { findTaskNamed, findUnfinishedTask } from "./find-task.ts";
 export function inputOf(call: InputCall, machine: Machine, registry: JobRegistry): Input {
   switch (call.type) {
     case "PauseInstance":
+      return pauseInput(call);
     case "ResumeInstance":
       return { type: call.type };
     case "TerminateInstance":
@@ -36,6 +37,10 @@ export function inputOf(call: InputCall, machine: Machine, registry: JobRegistry
     default:
       return reopeningInput(call, machine, registry);
   }
+}
+
+function pauseInput({ type, by, reason }: CallOf<"PauseInstance">): Input {
+  return { type, ...(by !== undefined && { by }), ...(reason !== undefined && { reason }) };
 }
 
 function codeInput(call: CallOf<"RaiseEvent" | "RequestUpdate">): Input {

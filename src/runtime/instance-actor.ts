@@ -3,16 +3,17 @@ import type { Clock } from "../base/clock.ts";
 import { EngineError } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Random } from "../base/random.ts";
-import { parseStored } from "../base/stored-json.ts";
+import { localName } from "../base/namespace.ts";
 import type { TaskInputs, AttemptListener, TaskRun } from "../dispatch/task-run.ts";
-import type { Event, Execution } from "../kernel/event.ts";
+import { parseEvents } from "../kernel/event-text.ts";
+import type { Execution } from "../kernel/event.ts";
 import type { Outcome } from "../kernel/input.ts";
 import type { Machine } from "../kernel/machine.ts";
 import type { Input } from "./input.ts";
 import { hasEnded } from "../kernel/status.ts";
 import { Phase } from "../kernel/task-state.ts";
 import { Turn } from "../kernel/turn.ts";
-import type { HistoryRow, InstanceRow, OffsetRow } from "../stores/store.ts";
+import type { HistoryRow, InstanceRow, OffsetRow, TurnText } from "../stores/store.ts";
 import type { CodeRuntime } from "./code-runtime.ts";
 import type { Definition } from "./definitions.ts";
 import type { Expressions } from "../expressions/expression.ts";
@@ -26,6 +27,14 @@ import { TurnState } from "./turn-state.ts";
 
 /** Shared by all actors without starts or new definitions, which are most of them: an actor creates its own list with the first item. */
 const none: never[] = [];
+
+/** An instance as the store has it. */
+export interface StoredInstance {
+  readonly history: readonly HistoryRow[];
+  readonly row: InstanceRow | "from state" | undefined;
+  /** The history as the row of the instance, finished or not, holds it; null if its turns are rows. */
+  readonly turnText: TurnText | null;
+}
 
 /** A turn of an actor, from `openTurn` to `releaseTurn`. */
 export type ActorTurn = InstanceTurn<InstanceActor>;
@@ -43,8 +52,6 @@ export interface ActorShard extends TaskRunShard {
   readonly code: CodeRuntime;
   /** Present if the last owner of the shard did not release the shard. */
   readonly caution?: ReactionCaution | undefined;
-  /** True if the shard closes, or the engine stops: a turn that cannot be opened is left to the next owner. */
-  readonly isStopping: boolean;
   readPayloads(instance: number, refs: readonly number[]): Promise<string[]>;
   /** The whole history of an instance, as far as it is durable. */
   readHistory(instance: number): Promise<HistoryRow[]>;
@@ -67,6 +74,12 @@ export interface ActorShard extends TaskRunShard {
   lose(error: unknown): void;
 }
 
+/** The entry of an actor's instance in the table of its shard (`InstanceEntry`). */
+export interface ActorEntry {
+  readonly actor: InstanceActor | undefined;
+  readonly isListed: boolean;
+}
+
 /**
  * An instance in memory: its state, and the messages that wait for its next turn. Messages are handled one after the
  * other, in order of arrival; a turn takes all that are there.
@@ -77,9 +90,12 @@ export abstract class InstanceActor<M extends Machine = Machine> extends TurnSta
   readonly definition: Definition;
   readonly machine: M;
   readonly shard: ActorShard;
+  /** The entry that the actor was attached to; another actor may have taken its place there. */
+  entry: ActorEntry | undefined;
   lastTurnAt = 0;
   inbox: Message[] = [];
   #row: InstanceRow | undefined;
+  #turnText: TurnText | null = null;
   #definitionsToStore: readonly Definition[] = none;
   /**
    * Attempts that have started since the last turn. Those that have ended as well stay in the list, but not in the
@@ -96,13 +112,19 @@ export abstract class InstanceActor<M extends Machine = Machine> extends TurnSta
     this.shard = shard;
     this.definition = definition;
     this.machine = machine;
-    this.id = machine.address.id;
-    this.key = machine.address.key;
+    const { id, key } = machine.address;
+    this.id = id;
+    this.key = key;
   }
 
   /** The instance row as it was last written; undefined before the first turn is durable, and after the end. */
   get row(): InstanceRow | undefined {
     return this.#row;
+  }
+
+  /** The durable turns as the row of the instance, finished or not, holds them; null if they are rows. */
+  get turnText(): TurnText | null {
+    return this.#turnText;
   }
 
   /** Definitions that the first turn of the instance stores, unless the store has them. */
@@ -143,6 +165,11 @@ export abstract class InstanceActor<M extends Machine = Machine> extends TurnSta
     return false;
   }
 
+  /** True if its code has to be brought back before it can say what it waits for. */
+  get lacksCode(): boolean {
+    return false;
+  }
+
   /** True if another turn is needed, whether or not messages come. */
   get hasMore(): boolean {
     return false;
@@ -177,11 +204,11 @@ export abstract class InstanceActor<M extends Machine = Machine> extends TurnSta
 
   /**
    * Applies the history of an instance that is loaded. A history that was trimmed begins with `InstanceContinued`. `row` is
-   * the instance row, or `"from state"` to derive the row from the restored state.
+   * the instance row, or `"from state"` to derive the row of an instance at rest from the restored state.
    */
-  restore(history: readonly HistoryRow[], row: InstanceRow | "from state" | undefined): void {
+  restore({ history, row, turnText }: StoredInstance): void {
     for (const { turn, at, firstEvent, events } of history) {
-      const decided = parseStored(events, `turn ${turn} of instance "${this.id}"`) as Event[];
+      const decided = parseEvents(events, `turn ${turn} of instance "${localName(this.id)}"`);
       if (this.isUnborn && decided[0]?.type === "InstanceContinued") {
         this.#turns = turn;
         this.#events = firstEvent;
@@ -192,7 +219,8 @@ export abstract class InstanceActor<M extends Machine = Machine> extends TurnSta
       this.#events += decided.length;
       this.lastTurnAt = at;
     }
-    this.#row = row === "from state" ? instanceRow(this, this.lastTurnAt) : row;
+    this.#row = row === "from state" ? instanceRow(this, this.lastTurnAt, turnText) : row;
+    this.#turnText = turnText;
   }
 
   /**
@@ -280,7 +308,11 @@ export abstract class InstanceActor<M extends Machine = Machine> extends TurnSta
     run.started = undefined;
     if (this.#startsLeft === 0) this.#starts = none;
     const { task, attempt, generation } = run;
-    const input: Input = { type: "AttemptEnded", task, attempt, generation, outcome, ...execution };
+    const { worker, startedAt } = execution;
+    const input: Input =
+      worker === undefined || startedAt === undefined
+        ? { type: "AttemptEnded", task, attempt, generation, outcome, ...execution }
+        : { type: "AttemptEnded", task, attempt, generation, outcome, worker, startedAt };
     if (acknowledge === undefined) this.tell({ input });
     else this.tell({ input, reply: { resolve: acknowledge, reject: () => undefined } });
   }
@@ -360,6 +392,7 @@ export abstract class InstanceActor<M extends Machine = Machine> extends TurnSta
   onCommitted(turn: ActorTurn): void {
     if (turn.events.length === 0) return;
     this.#row = turn.rowAfter;
+    this.#turnText = turn.textAfter;
     this.#definitionsToStore = none;
   }
 

@@ -19,6 +19,13 @@ export class InstanceEntry {
   /** The reason of its quarantine; undefined if it is in service. */
   quarantined: string | undefined;
   isReportedStuck = false;
+  /**
+   * True if its turns were in its row when it left memory, or when the row was read. Most instances that leave memory are at
+   * rest, and have rows of history; but code may come to rest without a turn that says so.
+   */
+  hasTurnsInRow = false;
+  /** True while the table of its shard has it. `InstanceTable` sets it. */
+  isListed = false;
   /** Number of tasks waiting after its last turn (`InstanceState.waitingCount`). `InstanceTable` keeps the sum. */
   waitingTasks = 0;
   #waiters: Reply<InstanceActor>[] = none;
@@ -55,8 +62,15 @@ export class InstanceEntry {
   evictIfIdle(): boolean {
     const { actor } = this;
     if (actor === undefined || !actor.isIdle || actor.isBusy || actor.isQueued) return false;
+    this.hasTurnsInRow = actor.turnText !== null;
     this.actor = undefined;
     return true;
+  }
+
+  /** Puts an actor into service, in place of any other. */
+  attach(actor: InstanceActor): void {
+    this.actor = actor;
+    actor.entry = this;
   }
 
   get hasWaiters(): boolean {
@@ -91,6 +105,7 @@ export class InstanceEntry {
     const { id, key, workflow, version, status, updatedAt } = row;
     const entry = new InstanceEntry({ id, key, workflow, version, status, at: updatedAt });
     entry.quarantined = row.quarantined ?? undefined;
+    entry.hasTurnsInRow = row.history !== null;
     entry.waitingTasks = row.quarantined === null ? row.waitingTasks : 0;
     return entry;
   }

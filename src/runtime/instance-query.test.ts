@@ -6,7 +6,10 @@ import { RigShard, RigStore } from "./shard.rig.ts";
 import { readBreakpoint, readEnd, readIdentity, readStatus, readTask } from "./instance-query.ts";
 
 /** Answers of the dispatcher about every attempt. */
-const attempts = { waitingFor: (attemptId: string) => `${attemptId} waits`, progressOf: () => undefined };
+const attempts = {
+  waitOf: (attemptId: string) => ({ reason: "slot", text: attemptId }) as const,
+  progressOf: () => undefined,
+};
 
 /** One instance with one task, `a`, and a context. */
 class Rig {
@@ -44,8 +47,8 @@ describe("a question about an instance", () => {
     const { instanceId, status, tasks } = readStatus(rig.actor, attempts);
     assert.deepEqual([instanceId, status], ["x", "Running"]);
     assert.deepEqual(
-      tasks.map(({ name, waitingFor }) => [name, waitingFor]),
-      [["a", "x:1:0:1 waits"]],
+      tasks.map(({ name, wait }) => [name, wait]),
+      [["a", { reason: "slot", text: "x:1:0:1", since: 1000 }]],
     );
   });
 

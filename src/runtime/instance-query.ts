@@ -1,4 +1,5 @@
 import { EngineError } from "../base/error.ts";
+import { localName } from "../base/namespace.ts";
 import { parseOptional } from "../code/values.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import { attemptId } from "../kernel/address.ts";
@@ -15,6 +16,7 @@ import {
   viewInstance,
   viewTask,
 } from "../views/instance-view.ts";
+import type { LiveWaits } from "../views/waiting.ts";
 import { CodeActor } from "./code-actor.ts";
 import type { InstanceActor } from "./instance-actor.ts";
 import { findTask } from "./find-task.ts";
@@ -30,6 +32,8 @@ export interface InstanceIdentity {
   readonly status: InstanceStatus;
   readonly workflow: string;
   readonly version: string;
+  /** The key of the instance that it is a child of. */
+  readonly parentKey?: number;
 }
 
 /** The outputs of an instance, and how it ended if it has. */
@@ -46,15 +50,25 @@ export interface InstanceEnd {
 }
 
 /** Dispatcher queries about attempts that are under way. */
-type Attempts = Pick<Dispatcher, "waitingFor" | "progressOf">;
+type Attempts = Pick<Dispatcher, "waitOf" | "progressOf">;
 
 export function readStatus(actor: InstanceActor, attempts: Attempts): InstanceView {
   const { machine } = actor;
   return {
-    ...viewInstance(machine, (task) => attempts.waitingFor(currentAttempt(machine, task))),
+    ...viewInstance(machine, liveWaits(actor, attempts)),
     historyLength: actor.eventCount,
     attention: actor instanceof CodeActor ? actor.code.attention : undefined,
     customStatus: actor instanceof CodeActor ? parseOptional(actor.machine.state.customStatus) : undefined,
+  };
+}
+
+function liveWaits(actor: InstanceActor, attempts: Attempts): LiveWaits {
+  const { machine, definition } = actor;
+  return {
+    taskWait: (task) => attempts.waitOf(currentAttempt(machine, task)),
+    instancesMax: definition.spec.maxInstances?.max,
+    blocked: actor instanceof CodeActor ? actor.blocked : undefined,
+    code: actor instanceof CodeActor ? actor.code.waits : undefined,
   };
 }
 
@@ -64,8 +78,8 @@ export function readBreakpoint({ machine, key }: InstanceActor, now: number): In
 }
 
 export function readIdentity({ machine: { state }, key }: InstanceActor): InstanceIdentity {
-  const { status, workflow, version } = state;
-  return { key, status, workflow, version };
+  const { status, workflow, version, parent } = state;
+  return { key, status, workflow, version, ...(parent !== undefined && { parentKey: parent.key }) };
 }
 
 export function readEnd(actor: InstanceActor): InstanceEnd {
@@ -86,7 +100,7 @@ export function readTask({ machine }: InstanceActor, given: string | number, att
   const task = findTask(machine, given);
   const attempt = currentAttempt(machine, task);
   return {
-    ...viewTask(machine, task, () => attempts.waitingFor(attempt)),
+    ...viewTask(machine, task, () => attempts.waitOf(attempt)),
     progress: attempts.progressOf(attempt),
     subTasks: countSubTasks(machine, task),
   };
@@ -95,7 +109,7 @@ export function readTask({ machine }: InstanceActor, given: string | number, att
 /** `INSTANCE_STATE` for a DAG. */
 export function queryCode(actor: InstanceActor, query: string, input: string | undefined): string | undefined {
   if (actor instanceof CodeActor) return actor.code.query(query, input);
-  throw new EngineError("INSTANCE_STATE", `instance "${actor.id}" is a DAG: queries are for code workflows`);
+  throw new EngineError("INSTANCE_STATE", `instance "${localName(actor.id)}" is a DAG: queries are for code workflows`);
 }
 
 /** The id of the task's last attempt. */

@@ -1,13 +1,14 @@
 import { EngineError } from "../base/error.ts";
 import { isJobWorkflowName } from "../kernel/event.ts";
 import type { StartInstance } from "../kernel/input.ts";
-import type { Store } from "../stores/store.ts";
+import type { FinishedRow, Store } from "../stores/store.ts";
 import type { Clock } from "../base/clock.ts";
+import { localName } from "../base/namespace.ts";
 import type { FencingToken } from "./fencing-token.ts";
 import type { GateClient } from "./gate-client.ts";
 import type { Definition } from "./definitions.ts";
 import { InstanceEntry } from "./instance-entry.ts";
-import type { Origin } from "./message.ts";
+import type { Origin, Reply } from "./message.ts";
 import type { StartChildMessage } from "./outbox.ts";
 import type { InstanceTable, NewActor } from "./instance-table.ts";
 import type { ShardInstances } from "./shard-instances.ts";
@@ -60,7 +61,18 @@ export class InstanceStarter {
 
   /** Resolves when the instance is durable. `INSTANCE_EXISTS`. */
   start(request: StartRequest): Promise<void> {
-    return request.isGivenId ? this.#startAs(request) : this.#create(request, 1);
+    const reply = Promise.withResolvers<void>();
+    this.submit(request, reply);
+    return reply.promise;
+  }
+
+  /** Settles the reply when the instance is durable. `INSTANCE_EXISTS`. */
+  submit(request: StartRequest, reply: Reply<void>): void {
+    if (!request.isGivenId) return this.#create(request, 1, reply);
+    this.#startAs(request).then(
+      () => reply.resolve(),
+      (error: unknown) => reply.reject(error),
+    );
   }
 
   async #startAs(request: StartRequest): Promise<void> {
@@ -73,41 +85,45 @@ export class InstanceStarter {
     for (;;) {
       const generation = await this.#nextGeneration(request);
       // Checks again: another start of the same id may have come while this one waited.
-      if (this.#parts.table.get(request.id) === undefined) return { committed: this.#create(request, generation) };
+      if (this.#parts.table.get(request.id) !== undefined) continue;
+      const reply = Promise.withResolvers<void>();
+      this.#create(request, generation, reply);
+      return { committed: reply.promise };
     }
   }
 
-  #create(request: StartRequest, generation: number): Promise<void> {
-    const { token, clock, state, table, gate, newActor } = this.#parts;
+  #create(request: StartRequest, generation: number, reply: Reply<void>): void {
+    const { token, state, table, gate, newActor } = this.#parts;
     state.refuseIfClosed();
     const { id, definition, input, origin, requestKey } = request;
     const { name: workflow, version } = definition;
     const key = token.newKey();
     const admission = gate.admissionOf(definition, id);
-    const entry = new InstanceEntry({ id, key, workflow, version, status: "Ready", at: clock.now() });
+    // Its time is set with its first turn.
+    const entry = new InstanceEntry({ id, key, workflow, version, status: "Ready", at: 0 });
     const actor = newActor(definition, id, key);
     actor.startWith(request.definitions);
-    entry.actor = actor;
+    entry.attach(actor);
     table.add(entry);
-    const reply = Promise.withResolvers<void>();
     const start: StartInstance = { type: "StartInstance", workflow, version, generation, admission, ...input };
     if (origin !== undefined) actor.tell({ input: start, reply, origin });
     else actor.tell(requestKey === undefined ? { input: start, reply } : { input: start, reply, key: requestKey });
     if (request.event !== undefined) actor.tell({ input: { type: "RaiseEvent", ...request.event } });
-    return reply.promise;
   }
 
   async #nextGeneration({ id, reuse }: StartRequest): Promise<number> {
     for (;;) {
       await this.#refuseActive(id);
-      const search = await this.#parts.table.searchFor(id, () => this.#parts.store.findFinished(id));
+      const { table, store } = this.#parts;
+      const read = (): Promise<FinishedRow | undefined> => store.findFinished(id);
+      const search = await table.searchFor(id, read, (found) => ({ found }));
       if (search === "outdated") continue;
       const { found } = search;
       const mayFollow = reuse === "unless-succeeded" ? found?.status !== "Success" : reuse;
       if (found !== undefined && !mayFollow) {
         throw new EngineError(
           "INSTANCE_EXISTS",
-          `an instance with id "${id}" exists and is ${found.status}; pass "reuse: true" to start a new one under the same id`,
+          `an instance with id "${localName(id)}" exists and is ${found.status}; choose another id or delete that instance first; a program may also pass "reuse: true"`,
         );
       }
       return (found?.generation ?? 0) + 1;
@@ -123,7 +139,10 @@ export class InstanceStarter {
       const { actor, status } = entry;
       const isDurable = actor === undefined || !actor.isAheadOfStore;
       if (isDurable && !actor?.hasEnded) {
-        throw new EngineError("INSTANCE_EXISTS", `an active instance with id "${id}" already exists; it is ${status}`);
+        throw new EngineError(
+          "INSTANCE_EXISTS",
+          `an active instance with id "${localName(id)}" already exists; it is ${status}`,
+        );
       }
       await this.#parts.instances.has(id);
     }
@@ -132,7 +151,7 @@ export class InstanceStarter {
 
 /** The start request of a parent's message. */
 export function requestOfChild(
-  { to: id, parent, trigger, traceparent }: StartChildMessage,
+  { to: id, parent, trigger, traceparent, app }: StartChildMessage,
   definition: Definition,
   given: GivenToChild & { readonly origin: Origin; readonly reuse: boolean },
 ): StartRequest {
@@ -147,6 +166,7 @@ export function requestOfChild(
       ...(parent !== undefined && { parent }),
       trigger: trigger ?? "nested",
       traceparent,
+      ...(app !== undefined && { app }),
     },
     origin,
     reuse,
@@ -160,6 +180,6 @@ function givenToStart(
 ): Pick<StartInstance, "context" | "input" | "taskParams"> {
   if (definition.kind === "code") return { context: {}, input: input ?? (context && objectText(context)) };
   if (input === undefined) return { context: { ...context } };
-  if (isJobWorkflowName(definition.name)) return { context: { ...context }, taskParams: input };
+  if (isJobWorkflowName(localName(definition.name))) return { context: { ...context }, taskParams: input };
   return { context: { ...context, ...contextOfInput(input) } };
 }

@@ -1,9 +1,12 @@
+import { defaultDomain, qualifyDomain } from "../dispatch/domain-pools.ts";
+import type { GrantFence } from "../dispatch/session-message.ts";
 import type { TaskInputs, AttemptListener, TaskRun } from "../dispatch/task-run.ts";
 import { attemptId } from "../kernel/address.ts";
 import type { Execution } from "../kernel/event.ts";
 import type { Machine, MachineLimits } from "../kernel/machine.ts";
 import type { TaskDefinition } from "../kernel/task-definition.ts";
 import type { FencingToken } from "./fencing-token.ts";
+import { namespaceOf } from "../base/namespace.ts";
 
 /** The actor whose task it is. */
 export interface TaskRunActor extends AttemptListener {
@@ -23,9 +26,13 @@ export interface TaskRunActor extends AttemptListener {
 export interface TaskRunShard {
   readonly token: FencingToken;
   readonly limits: MachineLimits;
-  /** True if the shard is closing or closed, or the engine stops. */
+  /**
+   * True if the shard is closing or closed, or the engine stops: turns that cannot be opened, and attempts that a worker
+   * does not take, are left to the next owner.
+   */
   readonly isStopping: boolean;
-  resolveJob(definition: TaskDefinition, params: string | undefined): string;
+  /** The qualified id of the job that a task of the instance runs. */
+  resolveJob(instanceId: string, definition: TaskDefinition, params: string | undefined): string;
   /** The attempt has left this member's dispatcher with its worker. */
   trackDelegated(run: InstanceTaskRun, worker: string): void;
 }
@@ -73,8 +80,8 @@ export class InstanceTaskRun implements TaskRun {
     this.workflowName = state.workflow;
     this.taskName = definition.name;
     this.#fixedParams = machine.kind === "code" ? (state.params(task) ?? "") : undefined;
-    this.job = actor.shard.resolveJob(definition, state.params(task));
-    this.domain = definition.domain ?? state.domain ?? "default";
+    this.job = actor.shard.resolveJob(actor.id, definition, state.params(task));
+    this.domain = qualifyDomain(namespaceOf(actor.id), definition.domain ?? state.domain ?? defaultDomain);
     this.rank = state.rank(task);
     this.successors = state.successors(task);
     this.timeoutMs = definition.timeoutMs ?? actor.shard.limits.timeoutMs ?? definition.defaultTimeoutMs;
@@ -86,9 +93,9 @@ export class InstanceTaskRun implements TaskRun {
   }
 
   /** The present epoch of the shard: a worker refuses late grants of an earlier owner. */
-  get fence(): { shard: number; epoch: number } {
-    const { shard, epoch } = this.actor.shard.token;
-    return { shard, epoch };
+  get fence(): GrantFence {
+    const { incarnation, shard, epoch } = this.actor.shard.token;
+    return { incarnation, shard, epoch };
   }
 
   /** The parameters of a DAG's task are read when the attempt starts: a user may change them until then. */

@@ -1,5 +1,6 @@
 import type { EngineError } from "../base/error.ts";
 import { payloadRefsIn } from "../kernel/event-payloads.ts";
+import { textOfEvents } from "../kernel/event-text.ts";
 import type { Event } from "../kernel/event.ts";
 import type { Machine } from "../kernel/machine.ts";
 import { hasEnded } from "../kernel/status.ts";
@@ -11,8 +12,7 @@ import type {
   HistoryRow,
   InstanceRow,
   OutboxRow,
-  TaskRow,
-  TrimRow,
+  TurnText,
 } from "../stores/store.ts";
 import type { CommitPart } from "./committer.ts";
 import type { Command } from "../kernel/command.ts";
@@ -20,7 +20,8 @@ import type { QueryMessage, Message, Origin, InputMessage } from "./message.ts";
 import { Tombstones } from "./outbox.ts";
 import { PayloadRows } from "./payload-rows.ts";
 import type { FencingToken } from "./fencing-token.ts";
-import { finishedRow, instanceRow, isSameRow, taskRows } from "./turn-rows.ts";
+import { placesOf, type TurnPlaces, turnsAreRows } from "./turn-places.ts";
+import { finishedRow, instanceRow, isSameRow } from "./turn-rows.ts";
 
 /** Most lists of a turn are empty, and the others have one item; a list is made with its first item. */
 const none: readonly never[] = [];
@@ -34,6 +35,8 @@ export interface TurnActor {
   readonly hasEnded: boolean;
   /** The instance row as it was last written; undefined if the store has none. */
   readonly row: InstanceRow | undefined;
+  /** The turns so far as the row of the instance, finished or not, holds them; null if they are rows. */
+  readonly turnText: TurnText | null;
 }
 
 /**
@@ -50,6 +53,8 @@ export class InstanceTurn<Actor extends TurnActor = TurnActor> implements Commit
   readonly payloads: PayloadRows;
   /** True if the history begins with this turn: a new generation. */
   beginsAnew = false;
+  /** Number of tasks that wait after the turn. It is counted while the state is in the processor's cache. */
+  waitingTasks = 0;
   /** True if the decisions of this turn took so long that the event loop should run before another turn is opened. */
   isSlow = false;
   readonly #endedBefore: boolean;
@@ -62,9 +67,7 @@ export class InstanceTurn<Actor extends TurnActor = TurnActor> implements Commit
   #history: HistoryRow | undefined;
   #instance: InstanceRow | undefined;
   #finished: FinishedRow | undefined;
-  #reopened = false;
-  #tasks: readonly TaskRow[] = none;
-  #trim: TrimRow | undefined;
+  #places: TurnPlaces = turnsAreRows;
 
   constructor(actor: Actor, turn: Turn, number: number) {
     this.actor = actor;
@@ -116,7 +119,8 @@ export class InstanceTurn<Actor extends TurnActor = TurnActor> implements Commit
 
   /** The approximate size of its rows. */
   get bytes(): number {
-    let bytes = this.#history?.events.length ?? 0;
+    let bytes = this.#places.text?.length ?? this.#history?.events.length ?? 0;
+    for (const { events } of this.#places.moved) bytes += events.length;
     for (const { body } of this.payloads.rows) bytes += body.length;
     for (const { body } of this.outbox) bytes += body.length;
     for (const { spec } of this.definitions) bytes += spec.length;
@@ -176,13 +180,13 @@ export class InstanceTurn<Actor extends TurnActor = TurnActor> implements Commit
     const { actor, events, at, number: turn } = this;
     if (events.length === 0) return;
     const { machine, row } = actor;
-    this.#history = { instance: actor.key, turn, firstEvent, at, events: JSON.stringify(events) };
-    this.#tasks = taskRows(machine, events);
-    if (this.beginsAnew) this.#trim = { instance: actor.key, turn, ref: this.#firstKeptRef };
-    this.#reopened = this.#endedBefore;
-    if (hasEnded(machine.status)) this.#finished = finishedRow(machine);
+    this.#history = { instance: actor.key, turn, firstEvent, at, events: textOfEvents(events) };
+    const before = this.number === 0 || this.beginsAnew ? undefined : actor.turnText;
+    this.#places = placesOf(actor, before, this.#history);
+    this.waitingTasks = machine.state.waitingCount;
+    if (hasEnded(machine.status)) this.#finished = finishedRow(machine, this.#places.text);
     else {
-      const now = instanceRow(actor, at);
+      const now = instanceRow(actor, at, this.#places.text);
       if (row === undefined || !isSameRow(row, now)) this.#instance = now;
     }
   }
@@ -198,7 +202,8 @@ export class InstanceTurn<Actor extends TurnActor = TurnActor> implements Commit
   addTo(changes: Changes): void {
     if (this.#history === undefined) return;
     const { key, row } = this.actor;
-    changes.history.push(this.#history);
+    for (const turn of this.#places.moved) changes.history.push(turn);
+    if (this.#places.text === null) changes.history.push(this.#history);
     for (const definition of this.definitions) {
       if (!changes.definitions.includes(definition)) changes.definitions.push(definition);
     }
@@ -206,9 +211,8 @@ export class InstanceTurn<Actor extends TurnActor = TurnActor> implements Commit
     if (this.#finished !== undefined) {
       changes.finished.push(this.#finished);
       if (row !== undefined) changes.instancesEnded.push(key);
-    } else if (this.#reopened) changes.finishedReopened.push(key);
-    for (const task of this.#tasks) changes.tasks.push(task);
-    if (this.#trim !== undefined) changes.trims.push(this.#trim);
+    } else if (this.#endedBefore) changes.finishedReopened.push(key);
+    if (this.beginsAnew) changes.trims.push({ instance: key, turn: this.number, ref: this.#firstKeptRef });
     for (const payload of this.payloads.rows) changes.payloads.push(payload);
     for (const message of this.outbox) changes.outbox.push(message);
     for (const each of this.#keys ?? none) {
@@ -219,6 +223,11 @@ export class InstanceTurn<Actor extends TurnActor = TurnActor> implements Commit
   /** The instance row once the turn is durable; undefined after the end. */
   get rowAfter(): InstanceRow | undefined {
     return this.#finished === undefined ? (this.#instance ?? this.actor.row) : undefined;
+  }
+
+  /** The actor's `turnText` once the turn is durable. */
+  get textAfter(): TurnText | null {
+    return this.#places.text;
   }
 
   reply(): void {

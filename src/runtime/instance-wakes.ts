@@ -1,6 +1,7 @@
 import type { Clock } from "../base/clock.ts";
 import { messageOf } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
+import { instanceFields } from "../base/namespace.ts";
 import type { InstanceEntry } from "./instance-entry.ts";
 import type { ShardInstances } from "./shard-instances.ts";
 import type { ShardState } from "./shard-state.ts";
@@ -37,7 +38,7 @@ export class InstanceWakes {
     try {
       await this.#instances.withActor(entry.id, (actor) => actor.tell({ input: { type: "TimerDue" } }));
     } catch (error) {
-      this.#logger.error({ instanceId: entry.id, error: messageOf(error) }, "an instance could not be woken");
+      this.#logger.error({ ...instanceFields(entry.id), error: messageOf(error) }, "an instance could not be woken");
       if (!this.#state.isClosed && entry.quarantined === undefined) this.set(entry, this.#clock.now() + retryMs);
     }
   }

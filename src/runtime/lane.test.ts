@@ -64,7 +64,7 @@ describe("a lane", () => {
     unblock();
     await Promise.all([first, ...later]);
     assert.deepEqual(store.fences.slice(1), ["1#2", "1#3 2#2"]);
-    assert.equal(store.sent[2]?.changes.history.length, 3, "an actor has one turn in it");
+    assert.equal(store.sent[2]?.changes.instances.length, 3, "an actor has one turn in it");
   });
 
   test("a turn in which nothing happened is let out after what is written with it", async () => {
@@ -203,7 +203,7 @@ describe("a lane", () => {
       await clock.settle();
       assert.equal(store.sent.length, 1);
       await lane.flush(one);
-      assert.match(store.sent[1]?.changes.history[0]?.events ?? "", /TaskStarted/);
+      assert.match(store.sent[1]?.changes.instances[0]?.history ?? "", /\["B",0,1,"here"/);
     });
 
     test("of a shard with nothing to write waits for no commit of its own", async () => {

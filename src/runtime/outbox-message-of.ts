@@ -1,4 +1,5 @@
 import { assert, unreachable } from "../base/assert.ts";
+import { localName, qualifyAs } from "../base/namespace.ts";
 import type { Command, StartChild } from "../kernel/command.ts";
 import { scheduleWorkflowName } from "../kernel/event.ts";
 import { childWorkflow } from "../kernel/task-definition.ts";
@@ -13,6 +14,8 @@ export function outboxMessageOf(actor: InstanceActor, command: Command): OutboxM
       return startMessage(actor, command);
     case "TellChild":
       return { kind: "tell-child", from, to: command.childId, order: command.tell };
+    case "CancelOther":
+      return { kind: "cancel-other", from, to: command.to, reason: command.reason };
     case "SendEvent": {
       const { to, name, data } = command;
       return { kind: "raise-event", from, to, name, ...(data !== undefined && { data }) };
@@ -46,7 +49,7 @@ export function outboxMessageOf(actor: InstanceActor, command: Command): OutboxM
 }
 
 function startMessage(
-  { key: from, machine: { kind, state } }: InstanceActor,
+  { key: from, id, machine: { kind, state } }: InstanceActor,
   { task, childId: to, of = childWorkflow(state.definition(task)), parent, input, isGivenId }: StartChild,
 ): OutboxMessage {
   const { workflow, version } = of;
@@ -55,13 +58,14 @@ function startMessage(
     kind: "start-child",
     from,
     to,
-    workflow,
+    workflow: qualifyAs(id, workflow),
     version,
     ...(kind === "dag" && { context: Object.fromEntries(state.context.entries) }),
     ...(input !== undefined && { input }),
     ...(parent !== undefined && { parent }),
     ...(isGivenId && { isGivenId }),
-    ...(state.workflow === scheduleWorkflowName && { trigger: "schedule" as const }),
+    ...(localName(state.workflow) === scheduleWorkflowName && { trigger: "schedule" as const }),
     ...(state.traceparent !== undefined && { traceparent: state.traceparent }),
+    ...(state.app !== undefined && { app: state.app }),
   };
 }

@@ -11,7 +11,7 @@ function messageTo(shard: number): OutboxMessage {
 }
 
 function outboxOf(shard: number): Outbox {
-  return new Outbox(shard, Number);
+  return new Outbox({ shard, incarnation: 0 }, Number);
 }
 
 describe("the outbox", () => {
@@ -42,6 +42,13 @@ describe("the outbox", () => {
     assert.equal(outbox.number(messageTo(1)).number, 7);
   });
 
+  test("begins above all earlier numbers in a new incarnation of the store", () => {
+    const outbox = new Outbox({ shard: 0, incarnation: 5 }, Number);
+    outbox.restore([{ target: 1, number: 5 * 2 ** 20 + 7 }]);
+    assert.equal(outbox.number(messageTo(1)).number, 5 * 2 ** 20 + 8);
+    assert.equal(outbox.number(messageTo(2)).number, 5 * 2 ** 20 + 1);
+  });
+
   test("a next owner goes on where this one was, whether or not its messages were read", async () => {
     const store = new MemoryStore();
     await store.open();
@@ -50,7 +57,7 @@ describe("the outbox", () => {
     await write(store, [], [{ shard: 1, source: 0, number: 2 }]);
     const next = outboxOf(0);
     next.restore(await store.loadSent(0));
-    assert.equal(next.number(messageTo(1)).number, 3, "the receiver's offset tells of messages that are gone");
+    assert.equal(next.number(messageTo(1)).number, 3, "the sender's row tells of messages that are gone");
     assert.equal(next.number(messageTo(2)).number, 2, "one that was not read is there to be seen");
   });
 });

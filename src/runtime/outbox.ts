@@ -6,6 +6,7 @@ import type { Payload } from "../kernel/payload.ts";
 import type { MaxInstances } from "../kernel/dag/dag-spec.ts";
 import type { Refusal } from "../kernel/input.ts";
 import type { EndStatus } from "../kernel/status.ts";
+import { numberBefore } from "../stores/message-number.ts";
 import type { Changes, OutboxRow } from "../stores/store.ts";
 import type { CommitPart } from "./committer.ts";
 import type { FencingToken } from "./fencing-token.ts";
@@ -18,6 +19,7 @@ export type OutboxMessage =
   | StartChildMessage
   | TellChildMessage
   | TellParentMessage
+  | CancelOther
   | RaiseEvent
   | EnterGate
   | LeaveGate
@@ -39,10 +41,13 @@ export interface StartChildMessage {
   /** `nested` if absent. */
   readonly trigger?: "schedule";
   readonly traceparent?: string;
+  /** Children belong to the application of their parent. */
+  readonly app?: string;
   /** The id was chosen by code, so that an instance that has it may be another's. */
   readonly isGivenId?: true;
 }
 
+/** An order to a child of the sender. An instance that has the child's id and another parent does not get it. */
 export interface TellChildMessage {
   readonly kind: "tell-child";
   readonly from: number;
@@ -66,6 +71,14 @@ export interface TellParentMessage {
   /** The output of a code workflow. */
   readonly output?: Payload;
   readonly patch?: ContextPatch;
+}
+
+/** A request to end, from the code of another instance, which need not be its parent. */
+export interface CancelOther {
+  readonly kind: "cancel-other";
+  readonly from: number;
+  readonly to: string;
+  readonly reason: string;
 }
 
 /** An event that the code of another instance raises. */
@@ -144,9 +157,11 @@ export class Outbox {
   readonly #shard: number;
   readonly #shardOf: (instanceId: string) => number;
   readonly #lastNumber = new Map<number, number>();
+  readonly #numberBefore: number;
 
-  constructor(shard: number, shardOf: (instanceId: string) => number) {
+  constructor({ shard, incarnation }: { shard: number; incarnation: number }, shardOf: (instanceId: string) => number) {
     this.#shard = shard;
+    this.#numberBefore = numberBefore(incarnation);
     this.#shardOf = shardOf;
   }
 
@@ -158,7 +173,7 @@ export class Outbox {
   /** Gives the message the next number of the receiver's shard. */
   number(message: OutboxMessage): OutboxRow {
     const target = this.#shardOf(message.to);
-    const number = (this.#lastNumber.get(target) ?? 0) + 1;
+    const number = (this.#lastNumber.get(target) ?? this.#numberBefore) + 1;
     this.#lastNumber.set(target, number);
     return { source: this.#shard, target, number, body: JSON.stringify(message) };
   }

@@ -1,7 +1,9 @@
 import { messageOf } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
+import { instanceFields, localName } from "../base/namespace.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { InstanceRow } from "../stores/store.ts";
+import { turnsIn } from "../stores/turn-text.ts";
 import type { GateClient } from "./gate-client.ts";
 import type { InboundMessages } from "./inbound-messages.ts";
 import type { DelegatedAttempts } from "./delegated-attempts.ts";
@@ -40,6 +42,7 @@ export interface QuarantineParts {
  */
 export class Quarantine {
   readonly #parts: QuarantineParts;
+  readonly #releases = new Map<InstanceEntry, Promise<void>>();
 
   constructor(parts: QuarantineParts) {
     this.#parts = parts;
@@ -48,17 +51,17 @@ export class Quarantine {
   /** `row` is its row in the store; undefined if it has none, because it has ended or never began. */
   async add(entry: InstanceEntry, row: InstanceRow | undefined, error: unknown): Promise<void> {
     const { logger } = this.#parts;
-    const { id: instanceId, workflow } = entry;
+    const fields = instanceFields(entry.id);
     const reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
     const cause = error instanceof CrashLoop ? "because of a crash loop of its code" : "after an internal error";
-    logger.error({ instanceId, workflow, reason }, `an instance was quarantined ${cause}`);
+    logger.error({ ...fields, workflow: localName(entry.workflow), reason }, `an instance was quarantined ${cause}`);
     const origins = this.#evict(entry, reason);
     if (row === undefined) return;
     try {
       const instances = [{ ...row, quarantined: reason }];
       await this.#parts.commit(() => ({ instances, offsets: this.#parts.inbound.consume(origins) }));
     } catch (failure) {
-      logger.error({ instanceId, error: messageOf(failure) }, "a quarantine could not be recorded in the store");
+      logger.error({ ...fields, error: messageOf(failure) }, "a quarantine could not be recorded in the store");
     }
   }
 
@@ -66,16 +69,24 @@ export class Quarantine {
     return this.#parts.table.get(id)?.quarantined !== undefined;
   }
 
-  /** Resumes a quarantined instance. */
+  /** Resumes a quarantined instance. Calls at the same time share one release. */
   async release(id: string): Promise<void> {
-    const { table, instances, commit } = this.#parts;
-    const entry = table.get(id);
+    const entry = this.#parts.table.get(id);
     if (entry?.quarantined === undefined) return;
-    await commit({ instances: [{ ...(await table.row(entry)), quarantined: null }] });
-    // Another call may have been quicker.
-    if (entry.quarantined === undefined) return;
+    const releasing = this.#releases.get(entry) ?? this.#release(entry).finally(() => this.#releases.delete(entry));
+    this.#releases.set(entry, releasing);
+    await releasing;
+  }
+
+  async #release(entry: InstanceEntry): Promise<void> {
+    const { table, instances, commit } = this.#parts;
+    const { history: text, ...row } = await table.row(entry);
+    // An instance that is not in memory is at rest, so its turns are rows.
+    const history = text === null ? [] : turnsIn(text, row.key);
+    await commit({ instances: [{ ...row, quarantined: null, history: null }], history });
     entry.quarantined = undefined;
-    await instances.withActor(id, (actor) => this.#resume(entry, actor));
+    entry.hasTurnsInRow = false;
+    await instances.withActor(entry.id, (actor) => this.#resume(entry, actor));
   }
 
   /** Returns the origins of messages that it will not read. */
@@ -111,7 +122,7 @@ export class Quarantine {
       const messages = startsOfChildren(actor.machine).flatMap((start) => outboxMessageOf(actor, start) ?? []);
       if (messages.length > 0) await this.#parts.send(messages);
     } catch (error) {
-      const fields = { instanceId: actor.id, error: messageOf(error) };
+      const fields = { ...instanceFields(actor.id), error: messageOf(error) };
       this.#parts.logger.error(
         fields,
         "a resumed instance could not ask for the messages it missed while it was quarantined",

@@ -1,10 +1,11 @@
 import type { CodeWorkflow } from "../authoring/code-workflow.ts";
 import { EngineError } from "../base/error.ts";
 import { silentLogger } from "../base/logger.ts";
-import { parseStored } from "../base/stored-json.ts";
+import { localName } from "../base/namespace.ts";
 import { CodeRun, type RunServices } from "../code/code-run.ts";
 import { CodeState } from "../kernel/code/code-state.ts";
 import { describeStep, identityOf, type LastStep, type Step } from "../kernel/code/step.ts";
+import { parseEvents } from "../kernel/event-text.ts";
 import type { Event } from "../kernel/event.ts";
 import { mapPayloads, payloadRefsIn } from "../kernel/event-payloads.ts";
 import type { PayloadRef } from "../kernel/payload.ts";
@@ -33,7 +34,7 @@ export async function recordHistory(
   const turns: RecordedTurn[] = [];
   for (const { turn, at, events } of await store.loadHistory([key])) {
     const texts: Event[] = [];
-    for (const event of parseStored(events, `turn ${turn} of instance "${id}"`) as Event[])
+    for (const event of parseEvents(events, `turn ${turn} of instance "${localName(id)}"`))
       texts.push(await withTexts(event, read));
     turns.push({ turn, at, events: texts });
   }
@@ -76,14 +77,17 @@ export async function replayRecorded(
 }
 
 function refuseForeign({ name }: CodeWorkflow, instanceId: string, past: readonly PastEvent[]): void {
-  const what = `the history of instance "${instanceId}"`;
+  const what = `the history of instance "${localName(instanceId)}"`;
   const first = past[0]?.event;
   if (first?.type !== "InstanceCreated" && first?.type !== "InstanceContinued") {
     const found = first === undefined ? "is empty" : `begins with ${first.type}`;
     throw new EngineError("OPTION_INVALID", `${what} ${found}; a replay needs all of it, from the first turn on`);
   }
   if (first.workflow !== name) {
-    throw new EngineError("OPTION_INVALID", `${what} is one of workflow "${first.workflow}", not of "${name}"`);
+    throw new EngineError(
+      "OPTION_INVALID",
+      `${what} is one of workflow "${localName(first.workflow)}", not of "${name}"`,
+    );
   }
   const gap = past.find(({ turn }, place) => turn > (past[place - 1]?.turn ?? turn) + 1);
   if (gap === undefined) return;
@@ -93,7 +97,7 @@ function refuseForeign({ name }: CodeWorkflow, instanceId: string, past: readonl
 function byReference(instanceId: string, { bytes }: PayloadRef): EngineError {
   return new EngineError(
     "OPTION_INVALID",
-    `the history of instance "${instanceId}" names a value of ${bytes} bytes but does not hold it; ` +
+    `the history of instance "${localName(instanceId)}" names a value of ${bytes} bytes but does not hold it; ` +
       `take it with engine.exportWorkflowInstanceHistory(), which puts such values in`,
   );
 }

@@ -1,5 +1,6 @@
 import { assert } from "../base/assert.ts";
 import { EngineError, messageOf } from "../base/error.ts";
+import { instanceFields, namespaceOf, qualify } from "../base/namespace.ts";
 import type { Machine } from "../kernel/machine.ts";
 import { shardOfId, shardOfKey } from "../stores/instance-key.ts";
 import { Fenced, type OutboxRow, type ShardClaim, type ShardRow } from "../stores/store.ts";
@@ -18,6 +19,8 @@ import { retryWhileUnavailable } from "./retry-while-unavailable.ts";
 import type { ShardParts } from "./shard-parts.ts";
 import { Shard } from "./shard.ts";
 import { shardMoved } from "./shard-moved.ts";
+import { comparePlaces, placeOf, type QueuePlace } from "./queue-place.ts";
+import { type CountedWait, countWaitsOf } from "./count-waits.ts";
 import type { WaitingTask } from "./waiting-task.ts";
 import { WorkflowGates } from "./workflow-gate.ts";
 
@@ -45,6 +48,8 @@ export interface RegionParts extends Omit<ShardParts, OwnParts> {
   onFenced(shard: number, error: unknown): void;
   /** Absent where one member owns every shard. */
   readonly cluster?: RegionCluster;
+  /** Attempts outside this process, where one member owns every shard. Default: there are none. */
+  readonly hosting?: AttemptHosting;
 }
 
 /** The other members, as far as a region needs them. */
@@ -90,7 +95,7 @@ export class Region {
       gates: this.#gates,
       idle: new IdleActors(parts.idleMax),
       sharesInstances: parts.cluster !== undefined,
-      hosting: parts.cluster?.hostedAttempts ?? noHosting,
+      hosting: parts.cluster?.hostedAttempts ?? parts.hosting ?? noHosting,
       shardOf: (id) => this.shardOf(id),
       post: (row) => this.#post(row),
       onLost: (shard, error) => this.#onLost(shard, error),
@@ -177,6 +182,8 @@ export class Region {
   /** Loses all shards: the cluster has removed this member, so others own them. */
   loseAll(error: unknown): void {
     this.#losses++;
+    // A store that went back to the time before this member joined lacks definitions that were saved since.
+    this.#parts.definitions.forgetStored();
     for (const shard of this.#open()) shard.lose(error);
   }
 
@@ -263,8 +270,9 @@ export class Region {
   }
 
   /** Lists instances that have something under way and have made no progress since then. */
-  listStuck(before: number): InstanceEntry[] {
-    return this.#open().flatMap((shard) => [...shard.instances.entries].filter((entry) => entry.isStuck(before)));
+  listStuck(namespace: string, before: number): InstanceEntry[] {
+    const isStuck = (entry: InstanceEntry): boolean => entry.isStuck(before) && namespaceOf(entry.id) === namespace;
+    return this.#open().flatMap((shard) => [...shard.instances.entries].filter(isStuck));
   }
 
   /** Deletes keys of calls that nobody repeats any more. */
@@ -277,14 +285,37 @@ export class Region {
     return this.#open().reduce((count, shard) => count + shard.instances.waitingCount, 0);
   }
 
-  /** Lists tasks that wait inside instances, at most `limit`. */
-  async listWaiting(limit: number): Promise<WaitingTask[]> {
-    const tasks: WaitingTask[] = [];
+  /** Lists tasks that wait inside instances of a namespace, in the order of their places, at least `limit` if there are as many. */
+  async listWaiting(
+    namespace: string,
+    { limit, after }: { readonly limit: number; readonly after: QueuePlace | undefined },
+  ): Promise<WaitingTask[]> {
+    const first = after && qualify(namespace, after.instanceId);
+    const isWanted = ({ id, waitingTasks }: InstanceEntry): boolean =>
+      waitingTasks > 0 && namespaceOf(id) === namespace && (first === undefined || id >= first);
+    const found = this.#open().flatMap(({ instances }) =>
+      Array.from(instances.entries).flatMap((entry) => (isWanted(entry) ? [{ instances, entry }] : [])),
+    );
+    found.sort((a, b) => (a.entry.id < b.entry.id ? -1 : 1));
+    let count = 0;
+    const page = found.filter(({ entry }) => {
+      if (count >= limit) return false;
+      // Tasks of the first instance may have been on the page before.
+      if (entry.id !== first) count += entry.waitingTasks;
+      return true;
+    });
+    const lists = await Promise.all(page.map(({ instances, entry }) => instances.listWaiting(entry.id)));
+    return lists.flat().filter((task) => after === undefined || comparePlaces(placeOf(task), after) > 0);
+  }
+
+  /** Counts tasks that wait inside instances, of one namespace or of all; no instance is loaded for it. */
+  countWaits(namespace: string | undefined, count: (wait: CountedWait) => void): void {
     for (const shard of this.#open()) {
-      if (tasks.length >= limit) break;
-      tasks.push(...(await shard.instances.listWaiting(limit - tasks.length)));
+      for (const entry of shard.instances.entries) {
+        const isWanted = entry.waitingTasks > 0 && (namespace === undefined || namespaceOf(entry.id) === namespace);
+        if (isWanted) countWaitsOf(entry, count);
+      }
     }
-    return tasks.slice(0, limit);
   }
 
   get counts(): InstanceCounts {
@@ -357,7 +388,10 @@ export class Region {
       await this.mustFind(this.shardOf(id)).instances.deliver(id, { input: { type: "AdmitInstance" } });
     } catch (error) {
       this.#gates.leave(workflow, id);
-      this.#parts.logger.error({ instanceId: id, error: messageOf(error) }, "a waiting instance could not be admitted");
+      this.#parts.logger.error(
+        { ...instanceFields(id), error: messageOf(error) },
+        "a waiting instance could not be admitted",
+      );
     }
   }
 }

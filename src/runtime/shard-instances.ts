@@ -45,22 +45,11 @@ export class ShardInstances {
     return this.#table.waitingCount;
   }
 
-  /** Lists waiting tasks, at least `limit` if there are as many; instances that are not in memory are loaded. */
-  async listWaiting(limit: number): Promise<WaitingTask[]> {
-    const ids: string[] = [];
-    let count = 0;
-    for (const { id, waitingTasks } of this.entries) {
-      if (waitingTasks === 0) continue;
-      if (count >= limit) break;
-      ids.push(id);
-      count += waitingTasks;
-    }
-    const lists = await Promise.all(ids.map((id) => this.#waitingTasksOf(id)));
-    return lists.flat();
-  }
-
-  /** Lists none of an instance that has gone, or is quarantined, by the time it is asked. */
-  async #waitingTasksOf(id: string): Promise<WaitingTask[]> {
+  /**
+   * Lists the tasks that wait inside an instance, which is loaded if it is not in memory; none of one that has gone, or is
+   * quarantined, by the time it is asked.
+   */
+  async listWaiting(id: string): Promise<WaitingTask[]> {
     try {
       return await this.ask(id, (_, actor) => waitingTasksOf(actor));
     } catch (error) {
@@ -101,11 +90,14 @@ export class ShardInstances {
     await this.#state.retryWhileOpen(() => this.withActor(id, (actor) => actor.tell(message)));
   }
 
-  /** Queries the durable state. With `ofCode` the instance's code is brought back first, where it has one. */
+  /**
+   * Queries the durable state. With `ofCode` the instance's code answers, where it has one: it is brought back first. With
+   * `withCode` it is brought back too, unless that has to wait.
+   */
   async ask<T>(
     id: string,
     query: (machine: Machine, actor: InstanceActor) => T,
-    options: { ofCode?: boolean } = {},
+    options: { ofCode?: boolean; withCode?: boolean } = {},
   ): Promise<T> {
     const reply = Promise.withResolvers<void>();
     const answer: T[] = [];
@@ -117,7 +109,8 @@ export class ShardInstances {
       // The state in memory is that in the store if no message and no turn is outstanding: there is no commit to wait
       // for.
       const isPlain = options.ofCode !== true || !actor.needsPreparation;
-      if (!isPlain || actor.hasMessages || actor.isBusy || this.#state.isClosed)
+      const lacksCode = options.withCode === true && actor.lacksCode;
+      if (!isPlain || lacksCode || actor.hasMessages || actor.isBusy || this.#state.isClosed)
         return actor.tell({ query: answerFrom, ofCode: !isPlain, reply });
       answerFrom(actor.machine);
       reply.resolve();
@@ -132,26 +125,35 @@ export class ShardInstances {
     if (actor !== undefined && (actor.hasMessages || actor.isBusy)) await this.has(id);
   }
 
-  /** Calls `use` synchronously with the actor that was found: an ended actor may be evicted a microtask later. */
+  /** Calls `use` synchronously with the actor that was found: an ended actor is evicted afterwards. */
   async withActor(id: string, use: (actor: InstanceActor) => void): Promise<void> {
     for (;;) {
       const actor = this.#table.get(id)?.actor;
-      if (actor === undefined) {
-        await this.#load(id);
-        continue;
-      }
-      try {
-        return use(actor);
-      } finally {
-        this.evictIfOver(actor);
-      }
+      if (actor !== undefined) return this.#useAndEvict(actor, use);
+      const loaded = { isUsed: false };
+      await this.#load(id, (ended) => {
+        loaded.isUsed = true;
+        this.#useAndEvict(ended, use);
+      });
+      if (loaded.isUsed) return;
+    }
+  }
+
+  #useAndEvict(actor: InstanceActor, use: (actor: InstanceActor) => void): void {
+    try {
+      use(actor);
+    } finally {
+      this.evictIfOver(actor);
     }
   }
 
   /** State that was read from the store counts only while the shard is open: the next owner may have written since. */
-  async #load(id: string): Promise<void> {
+  async #load(id: string, useEnded: (actor: InstanceActor) => void): Promise<void> {
     try {
-      await this.#table.load(id);
+      await this.#table.load(id, (actor) => {
+        this.#state.refuseIfClosed();
+        useEnded(actor);
+      });
     } catch (error) {
       this.#state.refuseIfClosed();
       throw error;
@@ -163,8 +165,8 @@ export class ShardInstances {
   evictIfOver(actor: InstanceActor): void {
     if (!actor.isInboxEmpty || actor.isBusy) return;
     if (!actor.hasEnded && !actor.isUnborn) return;
-    const entry = this.#table.get(actor.id);
-    if (entry?.actor !== actor) return;
+    const entry = this.#table.entryOf(actor);
+    if (entry === undefined) return;
     if (actor.isUnborn) this.#gates.leave(entry.workflow, entry.id);
     this.#table.delete(actor.id);
     if (entry.hasWaiters) this.dismiss(entry, unknownInstance(actor.id));

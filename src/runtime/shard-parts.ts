@@ -31,7 +31,7 @@ export interface ShardParts {
   readonly limits: MachineLimits;
   /** Other members, which may run attempts of this member's instances. */
   readonly hosting: AttemptHosting;
-  resolveJob(definition: TaskDefinition, params: string | undefined): string;
+  resolveJob(instanceId: string, definition: TaskDefinition, params: string | undefined): string;
   /** The shard of the instance with that id. */
   shardOf(instanceId: string): number;
   post(row: OutboxRow): void;

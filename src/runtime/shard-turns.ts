@@ -90,8 +90,8 @@ export class ShardTurns implements ActorShard {
   }
 
   openTurn(actor: InstanceActor, now: number): ActorTurn | undefined {
-    const entry = this.#table.get(actor.id);
-    if (entry?.actor !== actor) {
+    const entry = this.#table.entryOf(actor);
+    if (entry === undefined) {
       this.#parts.instances.abandon(actor, unknownInstance(actor.id));
       return undefined;
     }
@@ -100,6 +100,7 @@ export class ShardTurns implements ActorShard {
       this.#addDefinitions(turn, now);
       this.#addMessages(turn);
       this.droppedReports += turn.dropped;
+      this.#parts.effects.warnIfClockBehind(turn, now);
       return turn;
     } catch (error) {
       // The messages of an actor whose turn fails while the shard closes stay in its inbox: once the shard is released,
@@ -112,7 +113,10 @@ export class ShardTurns implements ActorShard {
   #addDefinitions(turn: ActorTurn, now: number): void {
     const { definitionsToStore } = turn.actor;
     if (definitionsToStore.length === 0) return;
-    turn.definitions = definitionsToStore.flatMap((each) => this.#shared.definitions.rowToStore(each, now) ?? []);
+    for (const definition of definitionsToStore) {
+      const row = this.#shared.definitions.rowToStore(definition, now);
+      if (row !== undefined) turn.definitions = [...turn.definitions, row];
+    }
   }
 
   /** Messages to other instances, and to the gate of the workflow, are written with the turn that caused them. */
@@ -135,8 +139,8 @@ export class ShardTurns implements ActorShard {
     const { effects, ends, instances } = this.#parts;
     actor.onCommitted(turn);
     effects.postMessages(turn);
-    const entry = this.#table.get(actor.id);
-    if (entry?.actor !== actor) return turn.reply();
+    const entry = this.#table.entryOf(actor);
+    if (entry === undefined) return turn.reply();
     effects.release(entry, turn);
     turn.reply();
     ends.onReleased(entry, turn);
@@ -180,8 +184,8 @@ export class ShardTurns implements ActorShard {
 
   // Services for actors
 
-  resolveJob(definition: TaskDefinition, params: string | undefined): string {
-    return this.#shared.resolveJob(definition, params);
+  resolveJob(instanceId: string, definition: TaskDefinition, params: string | undefined): string {
+    return this.#shared.resolveJob(instanceId, definition, params);
   }
 
   /** Waits for a store that is away: no job fails because its inputs could not be read, even if its shard moves. */

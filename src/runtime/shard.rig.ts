@@ -5,6 +5,7 @@ import type { DagSpec } from "../kernel/dag/dag-spec.ts";
 import { Graph } from "../kernel/dag/graph.ts";
 import type { Input } from "./input.ts";
 import { defaultLimits } from "../kernel/machine.ts";
+import { turnsOf } from "../stores/batch-turns.rig.ts";
 import { MemoryStore } from "../stores/memory/memory-store.ts";
 import type { Batch, OffsetRow, ShardClaim } from "../stores/store.ts";
 import { noCode } from "./no-code.rig.ts";
@@ -46,7 +47,7 @@ export class RigStore extends MemoryStore {
     await this.#gate?.promise;
     const fault = this.faults.shift();
     if (fault === "before") throw new EngineError("STORE_UNAVAILABLE", "the disk was pulled out");
-    if (fault === "data" || batch.changes.history.some(({ instance }) => this.refused.has(instance)))
+    if (fault === "data" || turnsOf(batch.changes).some(({ instance }) => this.refused.has(instance)))
       throw new EngineError("STORE_DATA", "the store does not like these bytes");
     await super.commit(batch);
     if (fault === "after") throw new EngineError("STORE_UNAVAILABLE", "the answer was lost");

@@ -9,7 +9,7 @@ import { InboundMessages } from "./inbound-messages.ts";
 import { type ActorShard, InstanceActor } from "./instance-actor.ts";
 import type { InstanceEntry } from "./instance-entry.ts";
 import { InstanceStarter } from "./instance-starter.ts";
-import { InstanceTable, type NewActor, type OnBroken, unknownInstance } from "./instance-table.ts";
+import { InstanceTable, type NewActor, type OnBroken } from "./instance-table.ts";
 import { InstanceWakes } from "./instance-wakes.ts";
 import type { Lane, OwnRows } from "./lane.ts";
 import { newActor } from "./new-actor.ts";
@@ -76,7 +76,9 @@ export class Shard {
     this.claimedAt = clock.monotonic();
     const token = (this.token = new FencingToken(number, claim));
     const state = (this.#state = new ShardState(clock));
-    const outbox = (this.#outbox = new Outbox(number, (id) => shared.shardOf(id)));
+    const outbox = (this.#outbox = new Outbox({ shard: number, incarnation: claim.incarnation }, (id) =>
+      shared.shardOf(id),
+    ));
     const delegatedAttempts = (this.delegatedAttempts = new DelegatedAttempts(clock, hosting, claim));
     const own = { shard: number, claim, token, state, outbox, delegatedAttempts, ...this.#callbacks() };
     const table = (this.#table = new InstanceTable({ ...shared, ...own }));
@@ -160,11 +162,7 @@ export class Shard {
 
   /** Removes every trace of ended instances, except of those that are in memory. Returns how many were removed. */
   async purge(instances: readonly { key: number; id: string }[]): Promise<number> {
-    const purged = instances.filter(({ key, id }) => this.#table.get(id)?.key !== key).map(({ key }) => key);
-    if (purged.length === 0) return 0;
-    await this.commit({ purged });
-    for (const entry of this.#table.forget(instances)) this.instances.dismiss(entry, unknownInstance(entry.id));
-    return purged.length;
+    return await this.#table.purge(instances, (keys) => this.commit(() => ({ purged: keys() })));
   }
 
   // Maintenance and closing

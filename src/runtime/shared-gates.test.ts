@@ -63,10 +63,12 @@ class Rig {
       generation: 1,
       wakeAt: null,
       active: false,
+      app: null,
       waitingTasks: 0,
       createdAt,
       updatedAt: createdAt,
       quarantined,
+      history: null,
     };
     this.#rows.set(id, row);
     await this.#write(0, { instances: [row] });

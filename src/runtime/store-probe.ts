@@ -1,20 +1,24 @@
 import type { Clock, Timer } from "../base/clock.ts";
-import { messageOf } from "../base/error.ts";
+import { hasCode, messageOf } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Store } from "../stores/store.ts";
 
-const everyMs = 2000;
+/** With the time of the probe itself, an idle engine notices a problem within 2 seconds. */
+const everyMs = 1500;
 
 export interface StoreProbeParts {
   readonly store: Pick<Store, "verify">;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Reads the shards, which shows that the store was rolled back. */
+  readonly view: () => Promise<unknown>;
   /** Called with the problem when it appears, and with undefined when it is over. */
   readonly onHealth: (problem: unknown) => void;
 }
 
 /**
- * Asks the store at regular times whether its files are still there: an engine that has nothing to write notices too.
+ * Asks a store with files at regular times whether they are still there, and reads its shards: an engine that has nothing
+ * to write notices too. Members of a cluster have their heartbeats for that.
  */
 export class StoreProbe {
   readonly #parts: StoreProbeParts;
@@ -37,14 +41,17 @@ export class StoreProbe {
   }
 
   async #probe(): Promise<void> {
-    const { store, logger, onHealth } = this.#parts;
+    const { store, logger, view, onHealth } = this.#parts;
     let problem: unknown;
     try {
       await store.verify?.();
+      await view();
     } catch (error) {
       problem = error;
     }
-    if (this.#isStopped) return;
+    if (this.#isStopped || hasCode(problem, "STORE_ROLLED_BACK")) return;
+    // A commit meets the same problem, and is sent again until it is over.
+    if (hasCode(problem, "STORE_UNAVAILABLE")) return this.start();
     this.start();
     if ((problem !== undefined) === this.#isFailing) return;
     this.#isFailing = problem !== undefined;

@@ -5,11 +5,14 @@ import { joinedBytesMax, type Payload, payloadBytes, type PayloadRef } from "../
 
 export type Payloads = Readonly<Record<string, Payload>>;
 
-const none: Readonly<Record<string, string>> = Object.freeze({});
+export const noPayloads: Readonly<Record<string, string>> = Object.freeze({});
 
 /** Outputs of the tasks that it depends on, by name: its predecessors and their sub-tasks, or a sub-task's parent. */
 export function predecessorOutputs(machine: DagMachine, task: number): Payloads {
   const { state } = machine;
+  // The first task of an instance has nothing before it.
+  const degree = state.graph.inDegree(task);
+  if (degree === 0 && task < state.graph.size) return noPayloads;
   const outputs: [string, Payload][] = [];
   const collect = (from: number): void => {
     const output = state.record(from)?.output;
@@ -21,12 +24,13 @@ export function predecessorOutputs(machine: DagMachine, task: number): Payloads 
     collect(parent);
     for (const sibling of state.siblingsBefore(task)) collect(sibling);
   } else {
-    for (const edge of state.graph.inEdges(task)) {
+    for (let place = 0; place < degree; place++) {
+      const edge = state.graph.inEdge(task, place);
       if (state.isEdgeOff(edge)) continue;
       for (const from of withSubTasks(machine, state.graph.edgeFrom[edge] as number)) collect(from);
     }
   }
-  return outputs.length === 0 ? none : Object.fromEntries(outputs);
+  return outputs.length === 0 ? noPayloads : Object.fromEntries(outputs);
 }
 
 /** Outputs of all tasks that succeeded with one, by name. */
@@ -38,7 +42,7 @@ export function allOutputs(machine: DagMachine): Payloads {
     if (output !== undefined && state.phase(task) === Phase.success)
       outputs.push([state.definition(task).name, output]);
   }
-  return Object.fromEntries(outputs);
+  return outputs.length === 0 ? noPayloads : Object.fromEntries(outputs);
 }
 
 function withSubTasks(machine: DagMachine, task: number): number[] {
@@ -56,10 +60,11 @@ export function bytesOf(payloads: Payloads): number {
 /** Checks the recorded sizes before anything is read. `what` begins the message, `instead` ends it. */
 export function refuseLargeJoin(
   payloads: readonly Payloads[],
-  { code, what, instead }: { readonly code: ErrorCode; readonly what: string; readonly instead: string },
+  refusal: () => { readonly code: ErrorCode; readonly what: string; readonly instead: string },
 ): void {
   const bytes = payloads.reduce((sum, each) => sum + bytesOf(each), 0);
   if (bytes <= joinedBytesMax) return;
+  const { code, what, instead } = refusal();
   throw new EngineError(
     code,
     `${what} take ${bytes} bytes together; at most ${joinedBytesMax} are put together; ${instead}`,

@@ -1,6 +1,7 @@
 import { assert, unreachable } from "../base/assert.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Logger } from "../base/logger.ts";
+import { instanceFields } from "../base/namespace.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { Command } from "../kernel/command.ts";
 import { DagActor } from "./dag-actor.ts";
@@ -76,9 +77,8 @@ export class TurnEffects {
     if (turn.hasEnded) this.#gates.leave(entry.workflow, entry.id);
     entry.status = machine.status;
     entry.lastTurnAt = turn.at;
-    this.#warnOfClockBehind(turn);
     entry.isReportedStuck = false;
-    this.#table.noteWaiting(entry, machine.state.waitingCount);
+    this.#table.noteWaiting(entry, turn.waitingTasks);
     this.#wakes.set(entry, machine.nextWake());
     if (this.#shared.hasSubscribers) this.#publish(entry, turn);
   }
@@ -104,6 +104,7 @@ export class TurnEffects {
         return actor.decideLater(effect.task, effect.attempt);
       case "StartChild":
       case "TellChild":
+      case "CancelOther":
       case "SendEvent":
       case "TellParent":
         // Its outbox message was written with the turn.
@@ -116,12 +117,12 @@ export class TurnEffects {
   /**
    * The time of an instance never goes back: after a clock was ahead, its timers count from the time of its last turn.
    */
-  #warnOfClockBehind({ actor, at }: ActorTurn): void {
-    const behindMs = at - this.#clock.now();
+  warnIfClockBehind({ actor, at }: ActorTurn, now: number): void {
+    const behindMs = at - now;
     if (behindMs <= clockBehindMsMax || this.#clock.monotonic() < this.#clockWarnsFrom) return;
     this.#clockWarnsFrom = this.#clock.monotonic() + clockWarnEveryMs;
     this.#logger.warn(
-      { instanceId: actor.id, behindMs },
+      { ...instanceFields(actor.id), behindMs },
       "the clock is behind the last turn of an instance: its timers and retries are due later by the difference",
     );
   }

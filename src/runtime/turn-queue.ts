@@ -1,4 +1,5 @@
 import type { Clock } from "../base/clock.ts";
+import { DelayedActors } from "./delayed-actors.ts";
 import type { InstanceActor } from "./instance-actor.ts";
 
 /** Time a start waits for other messages before it is written by itself; most tasks end sooner. */
@@ -19,8 +20,7 @@ export class TurnQueue {
   /** The preparing actors of this microtask: messages of the same microtask share their turn. */
   #aboutToPrepare: InstanceActor[] = [];
   #somePrepared: PromiseWithResolvers<void> | undefined;
-  /** The delayed actors, and some that have had their turn since. */
-  #delayed: InstanceActor[] = [];
+  readonly #delayed = new DelayedActors<InstanceActor>();
   #isDelayArmed = false;
 
   /** `onReady` is called whenever an actor is ready. */
@@ -35,12 +35,13 @@ export class TurnQueue {
 
   add(actor: InstanceActor, urgency: "now" | "later"): void {
     if (urgency === "later") {
-      if (actor.delay()) this.#addDelayed(actor);
+      if (this.#delayed.add(actor)) this.#armDelay();
       return;
     }
     // A turn that has to be prepared waits for the turn before it; the actor is added again when that is released.
     if (actor.needsPreparation && actor.isBusy) return;
     if (!actor.enqueue()) return;
+    this.#delayed.delete(actor);
     if (actor.needsPreparation) this.#prepare(actor);
     else this.#addReady(actor);
   }
@@ -58,9 +59,7 @@ export class TurnQueue {
 
   /** Ends the delay of all delayed actors. */
   flushDelayed(): void {
-    const delayed = this.#delayed;
-    this.#delayed = [];
-    for (const actor of delayed) if (actor.endDelay() && actor.hasMessages) this.add(actor, "now");
+    for (const actor of this.#delayed.takeAll()) if (actor.hasMessages) this.add(actor, "now");
   }
 
   hasReadyOf(concerns: (actor: InstanceActor) => boolean): boolean {
@@ -81,11 +80,10 @@ export class TurnQueue {
     this.#ready = this.#ready.filter((actor) => !which(actor));
     for (const actor of this.#preparing) if (which(actor)) this.#preparing.delete(actor);
     this.#notifyPrepared();
-    this.#delayed = this.#delayed.filter((actor) => !which(actor));
+    this.#delayed.remove(which);
   }
 
-  #addDelayed(actor: InstanceActor): void {
-    this.#delayed.push(actor);
+  #armDelay(): void {
     if (this.#isDelayArmed) return;
     this.#isDelayArmed = true;
     this.#clock.after(delayMs, () => {

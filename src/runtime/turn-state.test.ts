@@ -22,20 +22,4 @@ describe("an actor on its way to a turn", () => {
     actor.endTurn();
     assert.deepEqual([actor.isQueued, actor.isBusy], [true, false]);
   });
-
-  test("is delayed once, and not while it is queued", () => {
-    const actor = new Actor();
-    assert.deepEqual([actor.delay(), actor.delay()], [true, false]);
-    assert.deepEqual([actor.endDelay(), actor.endDelay()], [true, false]);
-    actor.enqueue();
-    assert.equal(actor.delay(), false);
-  });
-
-  test("has no delay left after a turn: the delayed messages were in it", () => {
-    const actor = new Actor();
-    actor.delay();
-    actor.enqueue();
-    actor.takeTurn();
-    assert.equal(actor.endDelay(), false);
-  });
 });

@@ -1,6 +1,6 @@
 /**
  * Progress of an actor towards its next turn. Every flag changes by one of the transitions below, and by nothing
- * else: `TurnQueue` calls all of them but `endTurn`, which belongs to the release of a turn.
+ * else: `TurnQueue` and its `DelayedActors` call all of them but `endTurn`, which belongs to the release of a turn.
  *
  * ```
  *              delay              enqueue               takeTurn            endTurn
@@ -12,7 +12,7 @@
  * A busy actor may be delayed or queued for its next turn.
  */
 export abstract class TurnState {
-  #isDelayed = false;
+  #delayPlace = -1;
   #isQueued = false;
   #isBusy = false;
 
@@ -26,18 +26,18 @@ export abstract class TurnState {
     return this.#isBusy;
   }
 
-  /** Waits for messages to share a turn with. False if it waits or is queued already. */
-  delay(): boolean {
-    if (this.#isQueued || this.#isDelayed) return false;
-    this.#isDelayed = true;
-    return true;
+  /** Place among the delayed actors; -1 if it is not delayed. */
+  get delayPlace(): number {
+    return this.#delayPlace;
   }
 
-  /** False if it was not delayed, or has had a turn since. */
-  endDelay(): boolean {
-    const wasDelayed = this.#isDelayed;
-    this.#isDelayed = false;
-    return wasDelayed;
+  /** Waits for messages to share a turn with. */
+  delay(place: number): void {
+    this.#delayPlace = place;
+  }
+
+  endDelay(): void {
+    this.#delayPlace = -1;
   }
 
   /** False if it is queued already. */
@@ -50,7 +50,6 @@ export abstract class TurnState {
   /** Leaves the queue, because its turn is opened. */
   takeTurn(): void {
     this.#isQueued = false;
-    this.#isDelayed = false;
     this.#isBusy = true;
   }
 

@@ -40,6 +40,26 @@ describe("the wake queue", () => {
     assert.deepEqual(woken, ["a"]);
   });
 
+  test("a wake-up is in time after the clock was set forward, although an earlier one was far away until then", async () => {
+    const timers = new TestClock();
+    let aheadMs = 0;
+    const clock: Clock = {
+      now: () => timers.now() + aheadMs,
+      monotonic: () => timers.monotonic(),
+      after: (delayMs, callback) => timers.after(delayMs, callback),
+      soon: (callback) => timers.soon(callback),
+    };
+    const woken: string[] = [];
+    const queue = new WakeQueue<Sleeper>(clock, ({ name }) => void woken.push(name));
+    queue.set({ name: "a" }, clock.now() + 7_200_000);
+    aheadMs = 10_000_000;
+    queue.set({ name: "b" }, clock.now() + 300);
+    await timers.advance(1);
+    assert.deepEqual(woken, ["a"]);
+    await timers.advance(300);
+    assert.deepEqual(woken, ["a", "b"]);
+  });
+
   test("wakes each when its time has come, the earliest first", async () => {
     const { queue, clock, woken, start } = new Dormitory();
     queue.set({ name: "b" }, start + 200);

@@ -23,6 +23,8 @@ export class WakeQueue<Sleeper extends object> {
   readonly #alarms = new Map<Sleeper, Alarm<Sleeper>>();
   #timer: Timer | undefined;
   #timerAt = Infinity;
+  /** The timer fires without a delay. */
+  #isTimerDue = false;
   #waking = 0;
   #isStopped = false;
 
@@ -61,12 +63,15 @@ export class WakeQueue<Sleeper extends object> {
 
   #arm(): void {
     const at = this.#waking < wakingMax ? (this.#heap[0]?.at ?? Infinity) : Infinity;
-    if (at === this.#timerAt) return;
+    const waitMs = Math.max(0, at - this.#clock.now());
+    // A clock that was set forward leaves the timer of an earlier time behind, and every wake-up after it.
+    if (at === this.#timerAt && (at === Infinity || waitMs > 0 || this.#isTimerDue)) return;
     this.#timer?.cancel();
     this.#timer = undefined;
     this.#timerAt = at;
     if (at === Infinity) return;
-    const delayMs = Math.min(Math.max(0, at - this.#clock.now()), lookAgainMs);
+    this.#isTimerDue = waitMs === 0;
+    const delayMs = Math.min(waitMs, lookAgainMs);
     this.#timer = this.#clock.after(delayMs, () => this.#fire());
   }
 

@@ -1,4 +1,6 @@
-import type { ClusterTimings } from "../cluster/timings.ts";
+import { EngineError } from "../base/error.ts";
+import type { Bus } from "../cluster/bus.ts";
+import type { ClusterTimings, WorkerTimings } from "../cluster/timings.ts";
 import type { EngineOptions } from "../engine/options.ts";
 import type { Store } from "../stores/store.ts";
 import type { ServerConfig } from "./config/server-config.ts";
@@ -8,15 +10,16 @@ const dayMs = 86_400_000;
 /** Upper limit of the pool size. */
 const poolSizeMax = 10_000;
 
-/** Servers have no bus: a call to another member takes two polls of mailboxes. */
+/** Without a bus, a call to another member takes two polls of mailboxes. */
 const ownTimings = { pollWithoutBusMs: 100 };
 
 /** The engine's options from the configuration. */
-export function engineOptionsOf(config: ServerConfig, store: Store): Omit<EngineOptions, "storage"> {
+export function engineOptionsOf(config: ServerConfig, store: Store, bus?: Bus): Omit<EngineOptions, "storage"> {
   const { Success, Failed, Terminated } = config.retentionDays;
   const { enabled, name, shards, remoteWorkers } = config.cluster;
   const timings = { ...ownTimings, ...config.cluster.timings } as Partial<ClusterTimings>;
   const isMember = enabled || store.clusters === "always";
+  const chosen = busOf(config, { isMember, bus });
   return {
     poolSize: config.poolSize,
     poolSizeMax,
@@ -31,6 +34,41 @@ export function engineOptionsOf(config: ServerConfig, store: Store): Omit<Engine
     stuckMs: config.stuckSeconds * 1000,
     domains: config.domains as NonNullable<EngineOptions["domains"]>,
     retentionMs: { Success: Success * dayMs, Failed: Failed * dayMs, Terminated: Terminated * dayMs },
-    ...(isMember && { cluster: { shards, remoteWorkers, timings, ...(name !== undefined && { name }) } }),
+    remoteWorkers: remoteWorkers && workerTimingsOf(config),
+    ...(isMember && {
+      cluster: {
+        shards,
+        timings,
+        ...(name !== undefined && { name }),
+        ...(chosen !== undefined && { bus: chosen }),
+      },
+    }),
   };
+}
+
+/** A server alone has no other timings than these two. */
+function workerTimingsOf({ cluster }: ServerConfig): Partial<WorkerTimings> {
+  const { workerBeatMs, workerLostMs } = (cluster.timings ?? {}) as Partial<ClusterTimings>;
+  return { ...(workerBeatMs !== undefined && { workerBeatMs }), ...(workerLostMs !== undefined && { workerLostMs }) };
+}
+
+/** The setting chooses, except that only the program can make a bus of an address. `OPTION_INVALID`. */
+function busOf(
+  { cluster }: ServerConfig,
+  given: { isMember: boolean; bus: Bus | undefined },
+): Bus | "notify" | "poll" | undefined {
+  const { bus } = cluster;
+  if (!given.isMember) {
+    if (bus === undefined || bus === "poll") return undefined;
+    throw new EngineError(
+      "OPTION_INVALID",
+      "cluster.bus connects the members of a cluster, and this server is alone: set cluster.enabled, use a database server as storage, or leave cluster.bus out",
+    );
+  }
+  if (bus === undefined || bus === "notify" || bus === "poll") return given.bus ?? bus;
+  if (given.bus !== undefined) return given.bus;
+  throw new EngineError(
+    "OPTION_INVALID",
+    'cluster.bus is the address of a NATS server: give Server.start the part bus: nats(config.cluster.bus, config.cluster.nats), with nats of "heddle/nats"',
+  );
 }

@@ -4,11 +4,11 @@ import { overrideStore } from "../stores/wrap-store.ts";
 async function leaveOpen(): Promise<void> {}
 
 /**
- * Keeps the store open when the engine closes it: the server still writes
- * the last task logs after the engine has stopped.
+ * Opens the store before the engine does and keeps it open when the engine closes it: the server reads its tokens before
+ * any task runs, and writes the last task logs after the engine has stopped.
  */
 export class HeldStore {
-  /** The store for the engine, whose `close` does nothing. */
+  /** The store for the engine, whose second `open` and whose `close` do nothing. */
   readonly storage: Store;
   readonly #store: Store;
   #isOpen = false;
@@ -16,6 +16,7 @@ export class HeldStore {
   constructor(store: Store) {
     this.#store = store;
     const open = async (): Promise<void> => {
+      if (this.#isOpen) return;
       await store.open();
       this.#isOpen = true;
     };

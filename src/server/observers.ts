@@ -51,7 +51,7 @@ export class Observers {
       store: this.store,
       clock,
       logger,
-      traceIdOf: (instanceId) => this.#traceIds.of(instanceId),
+      traceIdOf: (id) => this.#traceIds.of(id),
       keepMs: days.includes(0) ? forEverMs : Math.max(...days) * dayMs,
     });
   }
@@ -81,7 +81,7 @@ export class Observers {
         ? undefined
         : new Alerts({ rules: config.alerts as readonly AlertRule[], engine, store: this.store, clock, logger });
     this.#alerts = alerts;
-    engine.subscribe((change) => {
+    engine.subscribeAll((change) => {
       metrics.observe(change);
       tracing.observe(change);
       traceIds.observe(change);

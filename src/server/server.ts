@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import type { FastifyInstance } from "fastify";
 import type { CodeWorkflow } from "../authoring/code-workflow.ts";
@@ -6,11 +5,13 @@ import type { Job } from "../authoring/job.ts";
 import type { Workflow } from "../authoring/workflow.ts";
 import { EngineError, messageOf } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
+import type { Bus } from "../cluster/bus.ts";
 import type { OnTaskLog } from "../dispatch/task-log.ts";
-import { Catalogue, type FileEdit } from "../catalogue/catalogue.ts";
+import type { Catalogue, FileEdit } from "../catalogue/catalogue.ts";
 import { DefinitionFolder } from "../catalogue/definition-folder.ts";
 import { Git } from "../catalogue/git.ts";
 import { Engine } from "../engine/engine.ts";
+import { ownVersion } from "../engine/own-version.ts";
 import { stderrLogger } from "../engine/stderr-logger.ts";
 import { systemClock } from "../engine/system-clock.ts";
 import type { WatchdogOptions } from "../engine/watchdog.ts";
@@ -18,14 +19,18 @@ import type { Store } from "../stores/store.ts";
 import { exportTraces } from "../telemetry/otlp.ts";
 import type { ServerConfig } from "./config/server-config.ts";
 import { engineOptionsOf } from "./engine-options.ts";
+import { enterNamespaces } from "./enter-namespaces.ts";
 import { HeldStore } from "./held-store.ts";
 import { makeHttpApp } from "./http/http-app.ts";
 import { Deadlines } from "./http/deadlines.ts";
 import { RequestKeys } from "./http/request-keys.ts";
+import type { Handlers } from "./http/handler.ts";
 import { mountRoutes } from "./http/route-table.ts";
+import { type ServerNamespace, ServerNamespaces } from "./namespaces.ts";
 import { Observers } from "./observers.ts";
+import { findConsoleFolder } from "./console/console-files.ts";
+import { consoleRoutes } from "./console/console-routes.ts";
 import { pageRoutes } from "./page/page-routes.ts";
-import { ChangeFeed } from "./push/change-feed.ts";
 import { pushRoutes } from "./push/push-routes.ts";
 import { Readiness } from "./health/readiness.ts";
 import { actuatorRoutes } from "./routes/actuator-routes.ts";
@@ -33,6 +38,7 @@ import { handlersOf } from "./routes/handlers.ts";
 import { Audit } from "./security/audit.ts";
 import { fileEditEntry } from "./security/audit-entry.ts";
 import { Guard } from "./security/guard.ts";
+import { sessionRoutes } from "./security/session-routes.ts";
 import { isLoopbackHost } from "./security/origin-check.ts";
 import { readTlsFiles } from "./security/tls-files.ts";
 import { Tokens } from "./security/tokens.ts";
@@ -42,6 +48,8 @@ import { workerRoutes } from "./worker-link.ts";
 export interface ServerParts {
   /** The store, such as `storage(config.storage)` of `heddle/storage`. */
   readonly store: Store;
+  /** The bus, for a setting `cluster.bus` that is an address, such as `nats(config.cluster.bus, config.cluster.nats)` of `heddle/nats`. */
+  readonly bus?: Bus | undefined;
   readonly jobs?: readonly Job[];
   readonly workflows?: readonly (Workflow | CodeWorkflow)[];
   /** Admin token of the environment. */
@@ -77,7 +85,7 @@ export class Server {
   readonly #readiness: Readiness;
   readonly #tokens: Tokens;
   readonly #keys: RequestKeys;
-  readonly #feed: ChangeFeed;
+  readonly #namespaces: ServerNamespaces;
   readonly #audit: Audit;
   readonly #stopping = new AbortController();
   readonly #whenStopped = Promise.withResolvers<void>();
@@ -109,25 +117,35 @@ export class Server {
     this.#storeHealth = new StoreHealth(store, clock);
     this.#held = new HeldStore(this.#storeHealth.storage);
     this.engine = new Engine({
-      ...engineOptionsOf(config, store),
+      ...engineOptionsOf(config, store, parts.bus),
       ...this.#observers.engineOptions,
       storage: this.#held.storage,
       jobs: parts.jobs ?? [],
       // Without that role no task runs in this process.
       runsJobs: config.roles.includes("worker"),
       workflows: parts.workflows ?? [],
-      watchdog: parts.watchdog ?? false,
+      ...(parts.watchdog !== undefined && { watchdog: parts.watchdog }),
       logger,
     });
     this.#observers.watch(this.engine);
-    this.#feed = new ChangeFeed({ engine: this.engine, clock, logger });
     this.#readiness = new Readiness(this.engine, this.#storeHealth);
     const { engine } = this;
     const folder = folderOf(config, logger);
     const audit = new Audit({ store, clock, logger, keepMs: config.auditRetentionDays * dayMs });
     this.#audit = audit;
     const onFileEdit = (edit: FileEdit): Promise<void> => audit.append(fileEditEntry(edit));
-    this.catalogue = new Catalogue({ engine, store, clock, logger, onFileEdit, ...(folder && { folder }) });
+    const { jobs = [], workflows = [] } = parts;
+    this.#namespaces = new ServerNamespaces({
+      engine,
+      store,
+      clock,
+      logger,
+      folder: { onFileEdit, ...(folder && { folder }) },
+      namespaces: config.namespaces,
+      jobs,
+      workflows,
+    });
+    this.catalogue = this.#namespaces.get(engine.namespace).catalogue;
     this.#tokens = new Tokens({ store, clock, logger, given: config.tokens, adminSecret: parts.adminToken });
     this.#keys = new RequestKeys({ store, clock, logger });
   }
@@ -142,22 +160,30 @@ export class Server {
     const started = this.#started;
     if (otlpUrl !== undefined)
       started.defer(await exportTraces({ url: otlpUrl, serviceName: "heddle", logger: this.logger }));
+    this.#refuseGuessableToken();
+    const app = await this.#makeApp();
+    let closing: Promise<void> | undefined;
+    const closeApp = (): Promise<void> => (closing ??= this.#closeApp(app));
+    started.defer(closeApp);
+    // A server that cannot have its port must not have run tasks; until it is up, it answers with 503.
+    this.#url = await this.#listen(app);
     started.defer(() => this.#held.closeStore());
+    await this.#held.storage.open();
+    await this.#tokens.start();
+    started.defer(() => this.#tokens.stop());
+    this.#refuseToBeOpen();
     await this.engine.start();
     started.defer(() => this.#observers.stop());
     started.defer(() => this.#stopEngine());
     this.#observers.start();
-    await this.#tokens.start();
-    started.defer(() => this.#tokens.stop());
-    this.#refuseToBeOpen();
-    started.defer(() => this.catalogue.stop());
-    await this.catalogue.start();
+    this.#audit.start();
+    started.defer(() => this.#audit.stop());
+    started.defer(() => this.#namespaces.stop());
+    await this.#namespaces.start();
     this.#keys.start();
     started.defer(() => this.#keys.stop());
-    started.defer(() => this.#feed.stop());
-    const app = await this.#makeApp();
-    started.defer(() => this.#closeApp(app));
-    this.#url = await this.#listen(app);
+    started.defer(() => this.#namespaces.stopFeeds());
+    started.defer(closeApp);
     this.#readiness.becomeUp();
   }
 
@@ -170,18 +196,23 @@ export class Server {
     }
   }
 
-  /** Refuses to start without tokens on any but the loopback address, because every caller would be an admin. */
-  #refuseToBeOpen(): void {
+  #refuseGuessableToken(): void {
     const { host } = this.#config;
     const { adminToken = "" } = this.#parts;
-    if (isLoopbackHost(host)) return;
-    if (adminToken !== "" && adminToken.length < secretLengthMin) {
-      throw new EngineError(
-        "OPTION_INVALID",
-        `HEDDLE_TOKEN can be guessed: on host ${host} it needs at least ${secretLengthMin} characters, chosen at random`,
-      );
-    }
-    if (!this.#tokens.isEmpty) return;
+    if (isLoopbackHost(host) || adminToken === "" || adminToken.length >= secretLengthMin) return;
+    throw new EngineError(
+      "OPTION_INVALID",
+      `HEDDLE_TOKEN can be guessed: on host ${host} it needs at least ${secretLengthMin} characters, chosen at random`,
+    );
+  }
+
+  /**
+   * Refuses to start without tokens on any but the loopback address, because every caller would be an admin. Tokens may
+   * be in the store, so it is open by then, but no task has run.
+   */
+  #refuseToBeOpen(): void {
+    const { host } = this.#config;
+    if (isLoopbackHost(host) || !this.#tokens.isEmpty) return;
     throw new EngineError(
       "OPTION_INVALID",
       `host ${host} can be reached from other machines, and nobody has a token yet: start once with HEDDLE_TOKEN set to a secret of your own, or on 127.0.0.1 make one with "heddle token create <name> --role admin"`,
@@ -189,7 +220,7 @@ export class Server {
   }
 
   async #makeApp(): Promise<FastifyInstance> {
-    const { engine, catalogue, logger } = this;
+    const { engine, logger } = this;
     const { host, corsOrigins, bodyLimitBytes, rateLimitPerSecond, tls, logLevel } = this.#config;
     const requestTimeoutMs = this.#config.requestTimeoutSeconds * 1000;
     const { taskLogs, metrics } = this.#observers;
@@ -199,12 +230,10 @@ export class Server {
     const version = ownVersion();
     const origins = { isLoopback, origins: corsOrigins };
     const audit = this.#audit;
-    audit.start();
-    this.#started.defer(() => audit.stop());
     const app = await makeHttpApp({
       logger,
       audit,
-      bodyLimitBytes,
+      readiness: this.#readiness,
       requestTimeoutMs,
       origins,
       version,
@@ -216,9 +245,8 @@ export class Server {
     const stopping = this.#stopping.signal;
     const deadlines = new Deadlines(clock);
     this.#started.defer(() => deadlines.stop());
-    const handlers = handlersOf({
-      engine,
-      catalogue,
+    const shared = {
+      process: engine,
       store,
       taskLogs,
       tokens,
@@ -228,14 +256,21 @@ export class Server {
       logger,
       ofProgram,
       folder: this.#config.workflows,
+      listNamespaces: () => this.#namespaces.names,
       stopping,
-    });
-    await pushRoutes(app, { feed: this.#feed, engine, logs: taskLogs, guard, origins });
+    };
+    enterNamespaces(app, this.#namespaces);
+    const inNamespace = (namespace: string): ServerNamespace => this.#namespaces.find(namespace);
+    const ofSpace = makeOnce((space: ServerNamespace) => handlersOf({ ...space, ...shared }));
+    const handlersIn = (namespace: string): Handlers => ofSpace(inNamespace(namespace));
+    await pushRoutes(app, { inNamespace, logs: taskLogs, guard, origins });
     await workerRoutes(app, { engine, guard, audit });
     pageRoutes(app);
+    consoleRoutes(app, findConsoleFolder());
+    sessionRoutes(app, { guard, audit, clock, version, isTls: tls !== undefined });
     const answerMs = requestTimeoutMs;
     const [keys, storeHealth] = [this.#keys, this.#storeHealth];
-    mountRoutes(app, { handlers, guard, audit, keys, storeHealth, deadlines, logger, answerMs });
+    mountRoutes(app, { handlersIn, guard, audit, keys, storeHealth, deadlines, logger, bodyLimitBytes, answerMs });
     actuatorRoutes(app, {
       engine,
       metrics,
@@ -270,6 +305,8 @@ export class Server {
   async #stopAll(): Promise<void> {
     this.#readiness.becomeStopping();
     this.#stopping.abort();
+    // Begins before requests and tasks are waited for, so that other members answer for the instances meanwhile.
+    void this.#handOver();
     try {
       await this.#started.disposeAsync();
     } finally {
@@ -282,6 +319,15 @@ export class Server {
     const late = clock.after(this.#config.drainSeconds * 1000, () => app.server.closeAllConnections());
     await app.close();
     late.cancel();
+  }
+
+  async #handOver(): Promise<void> {
+    if (this.engine.health.status !== "up") return;
+    try {
+      await this.engine.handOver();
+    } catch (error) {
+      this.logger.warn({ error: messageOf(error) }, "shards are not handed over before the running tasks have ended");
+    }
   }
 
   async #stopEngine(): Promise<void> {
@@ -297,12 +343,17 @@ export class Server {
   }
 }
 
+/** The same function, which makes the value of each key once and forgets it with the key. */
+function makeOnce<Key extends object, Value extends object>(make: (key: Key) => Value): (key: Key) => Value {
+  const values = new WeakMap<Key, Value>();
+  return (key) => {
+    let value = values.get(key);
+    if (value === undefined) values.set(key, (value = make(key)));
+    return value;
+  };
+}
+
 function folderOf({ workflows, git }: ServerConfig, logger: Logger): DefinitionFolder | undefined {
   if (workflows === undefined) return undefined;
   return new DefinitionFolder({ path: workflows, logger, ...(git && { git: new Git() }) });
-}
-
-function ownVersion(): string {
-  const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
-  return (JSON.parse(text) as { version: string }).version;
 }

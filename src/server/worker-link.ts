@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { EngineError } from "../base/error.ts";
+import type { LinkListener } from "../dispatch/link.ts";
 import type { Engine } from "../engine/engine.ts";
 import { HttpError } from "./request/http-error.ts";
 import { acceptWebSockets } from "./push/web-sockets.ts";
@@ -9,7 +10,7 @@ import { callerOf, setCaller } from "./request/caller.ts";
 import type { Guard } from "./security/guard.ts";
 
 export interface WorkerRouteParts {
-  readonly engine: Pick<Engine, "acceptWorker">;
+  readonly engine: Pick<Engine, "viewNamespace">;
   readonly guard: Pick<Guard, "authorize">;
   readonly audit: Pick<Audit, "append">;
 }
@@ -43,14 +44,14 @@ export async function workerRoutes(app: FastifyInstance, parts: WorkerRouteParts
     const send = (text: string): void => {
       if (socket.readyState === socket.OPEN) socket.send(text);
     };
-    let listener: ReturnType<typeof engine.acceptWorker>;
+    let listener: LinkListener;
     try {
       const close = (error?: EngineError): void => {
         if (error === undefined) socket.close();
         else socket.close(invalidMessage, closeReason(error));
       };
-      const { name: principal } = callerOf(request);
-      listener = engine.acceptWorker({ send, close }, { principal });
+      const { name: principal, namespace } = callerOf(request);
+      listener = engine.viewNamespace(namespace).acceptWorker({ send, close }, { principal });
     } catch (error) {
       if (!(error instanceof EngineError)) throw error;
       void audit.append(auditEntryOf(request, { status: 503, code: error.code }));

@@ -1,13 +1,7 @@
 import { assert } from "../base/assert.ts";
 import { Fenced } from "./store.ts";
+import type { Standing } from "./standing.ts";
 import type { Fence } from "./store.ts";
-
-/** State of a shard that fences compare with. */
-export interface Standing {
-  readonly epoch: number;
-  /** Number of the last batch that landed. */
-  readonly lastBatch: number;
-}
 
 /**
  * Evaluates the fences of a batch, in the same way for every store. True if the batch is the next of all its shards, false
@@ -38,5 +32,6 @@ function fencedError(lost: readonly Fence[], standingOf: (shard: number) => Stan
   return new Fenced(
     lost.map(({ shard }) => shard),
     sentences.join("; "),
+    new Map(lost.map(({ shard }) => [shard, standingOf(shard)])),
   );
 }

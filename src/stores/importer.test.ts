@@ -5,7 +5,9 @@ import type { ShardRow } from "./store.ts";
 import { importerName, isHalfImported, refuseHalfImported } from "./importer.ts";
 
 test("a store is half imported until the import has given up every shard", () => {
-  const row = (shard: number, owner: string, released: boolean): ShardRow => ({ shard, epoch: 1, owner, released });
+  const row = (shard: number, owner: string, released: boolean): ShardRow => {
+    return { shard, epoch: 1, owner, lastBatch: 0, released };
+  };
   const importer = importerName("1");
   const half = [row(0, "host:1", true), row(1, importer, false)];
   assert.ok(isHalfImported(half));

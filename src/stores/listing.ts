@@ -1,6 +1,7 @@
 import { hasEnded } from "../kernel/status.ts";
 import type { InstanceStatus } from "../kernel/status.ts";
-import type { InstanceFilter, InstanceSummary } from "./store.ts";
+import type { StoredFilter, InstanceSummary } from "./store.ts";
+import { defaultNamespace } from "../base/namespace.ts";
 
 /** Names of the list statements of every database. All take the same values and return rows from the newest down. */
 export type ListQuery =
@@ -10,10 +11,12 @@ export type ListQuery =
   | "list-finished-by-status"
   /** Scans an index of workflow, status and time. */
   | "list-finished-by-workflow"
+  /** Scans an index of namespace, status and time. */
+  | "list-finished-by-namespace"
   /** Reads all rows of one id prefix and sorts them. */
   | "list-finished-by-id";
 
-/** Status or null, workflow or null, the prefix's first and last id or null, created from, to, before, key before, limit. */
+/** Status or null, workflow or null, the prefix's first and last id or null, created from, to, before, key before, limit, namespace or null, app or null. */
 export type ListValues = readonly (string | number | null)[];
 
 /** A statement with its values. */
@@ -39,7 +42,7 @@ const rareMax = 10_000;
  * Makes one scan per requested status, each from the newest down and no longer than the page, and merges them. Scanning by
  * status, and by workflow if one is given, keeps a search for few instances from reading many.
  */
-export async function listInstances(from: ListSource, filter: InstanceFilter): Promise<InstanceSummary[]> {
+export async function listInstances(from: ListSource, filter: StoredFilter): Promise<InstanceSummary[]> {
   const pages = await from.list(walksFor(filter, await isRarePrefix(from, filter.idPrefix)));
   return newestFirst(pages.flat()).slice(0, filter.limit);
 }
@@ -49,10 +52,10 @@ export function newestFirst(rows: InstanceSummary[]): InstanceSummary[] {
   return rows.sort((a, b) => b.createdAt - a.createdAt || b.key - a.key);
 }
 
-function walksFor(filter: InstanceFilter, isRare: boolean): ListWalk[] {
+function walksFor(filter: StoredFilter, isRare: boolean): ListWalk[] {
   const { status, workflow } = filter;
   const walk = (name: ListQuery, one: InstanceStatus | null): ListWalk => ({ name, values: valuesOf(filter, one) });
-  const byIndex = workflow === undefined ? "list-finished-by-status" : "list-finished-by-workflow";
+  const byIndex = workflow === undefined ? byNamespaceOrStatus(filter) : "list-finished-by-workflow";
   const query: ListQuery = isRare ? "list-finished-by-id" : byIndex;
   if (status === undefined) {
     const finished = isRare ? [walk(query, null)] : endStatuses.map((each) => walk(query, each));
@@ -66,8 +69,8 @@ async function isRarePrefix(from: ListSource, idPrefix: string | undefined): Pro
   return (await from.countFinishedById({ first: idPrefix, end: prefixEnd(idPrefix), limit: rareMax })) < rareMax;
 }
 
-function valuesOf(filter: InstanceFilter, status: InstanceStatus | null): ListValues {
-  const { idPrefix, workflow, createdFrom, createdTo, before, limit } = filter;
+function valuesOf(filter: StoredFilter, status: InstanceStatus | null): ListValues {
+  const { namespace, app, idPrefix, workflow, createdFrom, createdTo, before, limit } = filter;
   const prefix = idPrefix === undefined || idPrefix === "" ? null : idPrefix;
   return [
     status,
@@ -79,7 +82,18 @@ function valuesOf(filter: InstanceFilter, status: InstanceStatus | null): ListVa
     before?.createdAt ?? Number.MAX_SAFE_INTEGER,
     before?.key ?? Number.MAX_SAFE_INTEGER,
     limit,
+    namespace === undefined ? null : columnOf(namespace),
+    app ?? null,
   ];
+}
+
+/** The index of namespaces has no rows of the default one. */
+function byNamespaceOrStatus({ namespace = defaultNamespace }: StoredFilter): ListQuery {
+  return namespace === defaultNamespace ? "list-finished-by-status" : "list-finished-by-namespace";
+}
+
+function columnOf(namespace: string): string {
+  return namespace === defaultNamespace ? "" : namespace;
 }
 
 /** Returns a text above every text with the prefix: nothing sorts after the last code point, a noncharacter of Unicode. */

@@ -1,6 +1,5 @@
-import { EngineError } from "../base/error.ts";
 import { preview } from "../base/preview.ts";
-import type { EndStatus, InstanceStatus, TaskStatus } from "../kernel/status.ts";
+import type { EndStatus, InstanceStatus } from "../kernel/status.ts";
 import type {
   DefinitionRow,
   DocumentRow,
@@ -19,20 +18,9 @@ import type {
   SavedDefinition,
   ShardClaim,
   ShardRow,
-  TaskRow,
 } from "./store.ts";
+import { DamagedRow } from "./damaged-row.ts";
 import { fromDisk } from "./text.ts";
-
-/** A row of the database does not hold what was written: the file or the table was damaged. */
-export class DamagedRow extends EngineError {
-  /** Column and row that are damaged. */
-  readonly damage: string;
-
-  constructor(damage: string) {
-    super("STORE_CORRUPT", `the database is damaged: ${damage}; restore it from a backup`);
-    this.damage = damage;
-  }
-}
 
 const rowKeys = ["shard", "instance", "key", "id", "task", "turn", "kind", "name", "workflow", "number", "topic"];
 
@@ -46,16 +34,6 @@ const instanceStatuses: Readonly<Record<InstanceStatus, true>> = {
   Running: true,
   Paused: true,
   ...endStatuses,
-};
-const taskStatuses: Readonly<Record<TaskStatus, true>> = {
-  Pending: true,
-  Running: true,
-  Success: true,
-  Failed: true,
-  TimeoutFailed: true,
-  Stopped: true,
-  Skipped: true,
-  Canceled: true,
 };
 
 /** Reads a row of this table, and names the table where one is damaged. */
@@ -126,9 +104,9 @@ export class Columns {
 }
 
 /** Converts the row of a shard before a claim to the claim's result. */
-export const toClaim = rowOf("shard", (before: Columns): ShardClaim => {
+/** The shard as it was before a claim. */
+export const toClaimed = rowOf("shard", (before: Columns): Omit<ShardClaim, "epoch" | "incarnation"> => {
   return {
-    epoch: before.number("epoch") + 1,
     lastBatch: before.number("lastBatch"),
     lastKey: before.number("lastKey"),
     released: before.boolean("released"),
@@ -141,6 +119,7 @@ export const toShard = rowOf("shard", (row: Columns): ShardRow => {
     shard: row.number("shard"),
     epoch: row.number("epoch"),
     owner: row.text("owner"),
+    lastBatch: row.number("lastBatch"),
     released: row.boolean("released"),
   };
 });
@@ -168,6 +147,8 @@ export const toInstance = rowOf("instance", (row: Columns): InstanceRow => {
     createdAt: row.number("createdAt"),
     updatedAt: row.number("updatedAt"),
     quarantined: row.textOrNull("quarantined"),
+    app: row.textOrNull("app"),
+    history: row.textOrNull("history"),
   };
 });
 
@@ -184,6 +165,8 @@ export const toFinished = rowOf("finished", (row: Columns): FinishedRow => {
     endedAt: row.number("endedAt"),
     tasks: row.number("tasks"),
     tasksFailed: row.number("tasksFailed"),
+    app: row.textOrNull("app"),
+    history: row.textOrNull("history"),
   };
 });
 
@@ -199,6 +182,7 @@ export const toSummary = rowOf("instance", (row: Columns): InstanceSummary => {
     endedAt: row.numberOrNull("endedAt"),
     reason: row.textOrNull("reason"),
     quarantined: row.textOrNull("quarantined"),
+    app: row.textOrNull("app"),
   };
 });
 
@@ -209,22 +193,6 @@ export const toHistory = rowOf("history", (row: Columns): HistoryRow => {
     firstEvent: row.number("firstEvent"),
     at: row.number("at"),
     events: row.text("events"),
-  };
-});
-
-export const toTask = rowOf("task", (row: Columns): TaskRow => {
-  return {
-    instance: row.number("instance"),
-    task: row.number("task"),
-    attempt: row.number("attempt"),
-    name: row.text("name"),
-    type: row.number("type"),
-    status: row.oneOf("status", taskStatuses),
-    worker: row.textOrNull("worker"),
-    startedAt: row.numberOrNull("startedAt"),
-    endedAt: row.numberOrNull("endedAt"),
-    retryCount: row.number("retryCount"),
-    error: row.textOrNull("error"),
   };
 });
 
@@ -241,7 +209,7 @@ export const toOffset = rowOf("inbound_offset", (row: Columns): OffsetRow => {
   return { shard: row.number("shard"), source: row.number("source"), number: row.number("number") };
 });
 
-export const toSent = rowOf("outbox", (row: Columns): { target: number; number: number } => {
+export const toSent = rowOf("sent", (row: Columns): { target: number; number: number } => {
   return { target: row.number("target"), number: row.number("number") };
 });
 

@@ -1,5 +1,12 @@
 import { EngineError } from "../base/error.ts";
-import type { InstanceStatus, EndStatus, TaskStatus } from "../kernel/status.ts";
+import type { InstanceStatus, EndStatus } from "../kernel/status.ts";
+import type { ClusterView } from "./cluster-view.ts";
+import type { LeaseConnectionSource } from "./lease-connection.ts";
+import type { Notifier, NotifierOptions } from "./notifier.ts";
+import type { RowCounts } from "./row-counts.ts";
+import type { Standing } from "./standing.ts";
+
+export type { ClusterView, MemberRow, ShardRow } from "./cluster-view.ts";
 
 /**
  * The interface of a database. Every adapter passes `tests/contract/`, which defines the words below exactly.
@@ -10,8 +17,8 @@ import type { InstanceStatus, EndStatus, TaskStatus } from "../kernel/status.ts"
  * - `STORE_FENCED`: another member owns the shard now. The caller drops its state of the shard.
  * - `STORE_DATA`: the database will never accept this batch, whoever sends it. The caller finds the instance to blame.
  * Every call settles: an adapter that gets no answer before its deadline fails with `STORE_UNAVAILABLE`.
- * `open` may also give `STORE_LOCKED`, `STORE_READ_ONLY`, `STORE_FULL`, `STORE_CORRUPT`, `STORE_NEWER`, `STORE_DENIED`
- * and `STORE_UNSUITABLE`.
+ * `open` may also give `STORE_LOCKED`, `STORE_READ_ONLY`, `STORE_FULL`, `STORE_CORRUPT`, `STORE_NEWER`, `STORE_OLDER`,
+ * `STORE_DENIED` and `STORE_UNSUITABLE`.
  *
  * The verb of a read says how much it returns:
  * - `find…`: one row by its key or unique name; undefined if there is none.
@@ -47,6 +54,10 @@ export interface Store {
    * that does not find itself in the view was removed by others. `about` replaces what the member reports of itself.
    */
   heartbeat(member: string, about?: string): Promise<ClusterView>;
+  /** Raises the heartbeat by one, reading nothing. False if the member is not registered, or its heartbeat is below `atLeast`. */
+  renewLease(member: string, atLeast: number): Promise<boolean>;
+  /** Connects a thread of this process that renews leases. Embedded stores leave it out. */
+  readonly leaseConnection?: LeaseConnectionSource | undefined;
   /**
    * Removes a member with its mailbox (`mailboxOf`): itself when it leaves, or, with `ifHeartbeat`, another one whose heartbeat
    * is still that number. False if the heartbeat has changed, or the member was removed already. Ids of members are never
@@ -55,10 +66,21 @@ export interface Store {
   removeMember(member: string, ifHeartbeat?: number): Promise<boolean>;
 
   /**
-   * Makes the caller the shard's only writer: raises its epoch, so that commits under an older one are refused.
+   * Makes the caller the shard's only writer: raises its epoch, so that commits under an older one are refused. The new
+   * epoch is one above the last, or the database's clock in seconds if that is more.
    * Undefined, and nothing is changed, while a live member other than the caller owns it and has not released it.
    */
   claimShard(shard: number, owner: string): Promise<ShardClaim | undefined>;
+
+  /**
+   * Begins a new incarnation, because a backup was restored: one above the last, or the database's clock in seconds. Raises
+   * every epoch, and numbers all messages anew (`numberBefore`), so that none is given out twice. Owners stay. Members of
+   * an earlier incarnation notice it and stop. Returns the new incarnation. `STORE_LOCKED` if another call came between.
+   */
+  beginIncarnation(): Promise<number>;
+
+  /** Counts the rows of the store, for people: may read all of them. */
+  countRows(): Promise<RowCounts>;
 
   /**
    * Commits the batch in one transaction. A fence holds only if the shard's epoch is the fence's and its last batch is one
@@ -68,18 +90,20 @@ export interface Store {
 
   /** Lists unfinished instances of a shard, by key; `after` pages. */
   listUnfinished(shard: number, page: { after: number; limit: number }): Promise<InstanceRow[]>;
-  /** Returns the whole history of these instances, ordered by instance and turn. */
+  /**
+   * Returns the whole history of these instances, ordered by instance and turn. Turns are in rows of their own or in the
+   * row of their instance, finished or not, and may move: a read looks in all places at one moment.
+   */
   loadHistory(instances: readonly number[]): Promise<HistoryRow[]>;
-  /** Lists turns of one instance. */
+  /** Lists turns of one instance, wherever they are. */
   listHistory(instance: number, page: { afterTurn: number; limit: number }): Promise<HistoryRow[]>;
-  loadTasks(instance: number): Promise<TaskRow[]>;
   /** Returns payloads in the order of `refs`. A missing one is `STORE_DATA`: a reference is never committed without its row. */
   loadPayloads(instance: number, refs: readonly number[]): Promise<string[]>;
 
   /** Finds the newest finished instance of that id. */
   findFinished(id: string): Promise<FinishedRow | undefined>;
   /** Lists unfinished and finished instances together, newest first: by the time they were created, then by key. */
-  listInstances(filter: InstanceFilter): Promise<InstanceSummary[]>;
+  listInstances(filter: StoredFilter): Promise<InstanceSummary[]>;
   /** Lists finished instances of that status that ended before the time, in the order they were created; for retention. */
   listFinishedBefore(filter: {
     status: EndStatus;
@@ -91,7 +115,7 @@ export interface Store {
   loadOutbox(targets: readonly number[]): Promise<OutboxRow[]>;
   /** Returns the shard's inbound offsets: the number of the last message it consumed from each source. */
   loadOffsets(shard: number): Promise<OffsetRow[]>;
-  /** Returns the number of the last message that this shard ever sent to each target. */
+  /** Returns the number of the last message that this shard ever sent to each target, from rows of the shard's own commits. */
   loadSent(source: number): Promise<{ target: number; number: number }[]>;
 
   /** Finds the outcome of the request with that idempotency key; undefined if it is unknown or has expired. */
@@ -104,6 +128,12 @@ export interface Store {
   deleteMailboxRows(ids: readonly number[]): Promise<void>;
   /** Deletes messages of all mailboxes that were posted before the time and never fetched. */
   deleteMailboxRowsBefore(at: number): Promise<void>;
+
+  /**
+   * Opens a session that wakes other processes when it posts to their mailboxes. Databases that cannot do that without
+   * polling leave the method out.
+   */
+  readonly openNotifier?: ((options: NotifierOptions) => Promise<Notifier>) | undefined;
 
   loadDomains(): Promise<DomainRow[]>;
   /** Inserts domains outside of any commit; existing ones stay as they are. */
@@ -151,6 +181,8 @@ export interface Store {
 
 export interface ShardClaim {
   readonly epoch: number;
+  /** The store's incarnation: see `ClusterView`. */
+  readonly incarnation: number;
   /** Number of the last batch that landed. */
   readonly lastBatch: number;
   /** Highest instance key ever assigned in this shard; 0 for none. */
@@ -183,34 +215,18 @@ export interface Fence {
 /** `STORE_FENCED`: these shards have another owner. Nothing of the batch was written, unless it had landed before. */
 export class Fenced extends EngineError {
   readonly shards: readonly number[];
+  /** State of the lost shards, as far as it was compared; undefined for one that was never claimed. */
+  readonly standings: ReadonlyMap<number, Standing | undefined>;
 
-  constructor(shards: readonly number[], message: string) {
+  constructor(
+    shards: readonly number[],
+    message: string,
+    standings: ReadonlyMap<number, Standing | undefined> = new Map(),
+  ) {
     super("STORE_FENCED", message);
     this.shards = shards;
+    this.standings = standings;
   }
-}
-
-export interface ClusterView {
-  /** Sorted by id. */
-  readonly members: readonly MemberRow[];
-  /** Shards that were ever claimed, sorted by number. */
-  readonly shards: readonly ShardRow[];
-}
-
-export interface MemberRow {
-  readonly id: string;
-  readonly address: string;
-  /** Text that the member reported of itself with a heartbeat, up to 1,000 characters; empty before. */
-  readonly about: string;
-  readonly heartbeat: number;
-}
-
-export interface ShardRow {
-  readonly shard: number;
-  readonly epoch: number;
-  readonly owner: string;
-  /** The owner has released the shard. */
-  readonly released: boolean;
 }
 
 /** Row changes by table. Applied in the order of the fields here. At most one change per key and table. */
@@ -229,9 +245,8 @@ export interface Changes {
   /** Keys to delete from the finished instances, which continue. */
   finishedReopened: number[];
   history: HistoryRow[];
-  /** Insert or replace by instance, task and attempt. */
-  tasks: TaskRow[];
   payloads: PayloadRow[];
+  /** Insert. The highest number of each pair of shards is kept as the last one sent. */
   outbox: OutboxRow[];
   /** Insert or replace by shard and source; messages to the shard from that source up to the number are deleted. */
   offsets: OffsetRow[];
@@ -260,6 +275,10 @@ export interface InstanceRow {
   readonly updatedAt: number;
   /** Reason of the quarantine; null for an instance in service. */
   readonly quarantined: string | null;
+  /** The application that it belongs to; null for none. */
+  readonly app: string | null;
+  /** The whole history, if it is small and the instance active; null if its turns are rows. */
+  readonly history: TurnText | null;
 }
 
 export interface FinishedRow {
@@ -274,8 +293,21 @@ export interface FinishedRow {
   readonly endedAt: number;
   readonly tasks: number;
   readonly tasksFailed: number;
+  /** The application that it belongs to; null for none. */
+  readonly app: string | null;
+  /** The whole history, if it is small; null if its turns are rows. */
+  readonly history: TurnText | null;
 }
 
+/**
+ * The turns of a small history as one text, which the row of the instance holds: a JSON array with an array per turn, of
+ * its number, the number of its first event, its time, the length of its events' text, and its events.
+ * The length lets a reader take each turn's events as they were written, without parsing them and whatever characters
+ * they hold. It counts UTF-16 units of the text in memory; a database may escape some of them (see text.ts). `turn-text.ts` makes and reads it.
+ */
+export type TurnText = string;
+
+/** A turn of an instance. */
 export interface HistoryRow {
   readonly instance: number;
   readonly turn: number;
@@ -286,25 +318,7 @@ export interface HistoryRow {
   readonly events: string;
 }
 
-/** An attempt of a task. */
-export interface TaskRow {
-  readonly instance: number;
-  readonly task: number;
-  readonly attempt: number;
-  readonly name: string;
-  /** 1 job, 2 decision, 3 nested workflow. */
-  readonly type: number;
-  readonly status: TaskStatus;
-  readonly worker: string | null;
-  readonly startedAt: number | null;
-  readonly endedAt: number | null;
-  /** Retries made before this attempt. */
-  readonly retryCount: number;
-  /** JSON text of the failure. */
-  readonly error: string | null;
-}
-
-/** Deletes an instance's history before the turn, all its tasks, and payloads with a reference below `ref`. */
+/** Deletes the rows of an instance's history before the turn, and payloads with a reference below `ref`. */
 export interface TrimRow {
   readonly instance: number;
   readonly turn: number;
@@ -322,6 +336,13 @@ export interface OutboxRow {
   readonly target: number;
   readonly number: number;
   readonly body: string;
+}
+
+/** Number of the last message that a shard ever sent to another. */
+export interface SentRow {
+  readonly source: number;
+  readonly target: number;
+  readonly number: number;
 }
 
 export interface OffsetRow {
@@ -378,15 +399,6 @@ export interface JobRow {
   readonly missing: boolean;
 }
 
-/** Kind of the document of a catalogue workflow; its name is that of the workflow's definitions. */
-export const workflowDocument = "workflow";
-
-/** Kind of the document of an API token. */
-export const tokenDocument = "token";
-
-/** Kinds of documents that an export contains. The others are short-lived: locks, idempotency keys, states of alerts. */
-export const movingDocuments: readonly string[] = [workflowDocument, tokenDocument];
-
 /** A small value that is replaced as a whole by a writer that knows its last revision. */
 export interface DocumentRow {
   readonly kind: string;
@@ -420,11 +432,19 @@ export interface InstanceFilter {
   readonly status?: readonly InstanceStatus[];
   readonly workflow?: string;
   readonly idPrefix?: string;
+  /** Only instances of this application. */
+  readonly app?: string;
   readonly createdFrom?: number;
   readonly createdTo?: number;
   /** Continues after this instance, the last of the page before. */
   readonly before?: { readonly createdAt: number; readonly key: number };
   readonly limit: number;
+}
+
+/** A filter by qualified names. */
+export interface StoredFilter extends InstanceFilter {
+  /** Only instances of this namespace. Default: of all. */
+  readonly namespace?: string;
 }
 
 export interface InstanceSummary {
@@ -438,6 +458,7 @@ export interface InstanceSummary {
   readonly endedAt: number | null;
   readonly reason: string | null;
   readonly quarantined: string | null;
+  readonly app: string | null;
 }
 
 export function noChanges(): Changes {
@@ -450,7 +471,6 @@ export function noChanges(): Changes {
     finished: [],
     finishedReopened: [],
     history: [],
-    tasks: [],
     payloads: [],
     outbox: [],
     offsets: [],

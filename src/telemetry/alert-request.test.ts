@@ -5,6 +5,7 @@ import { type AlertTemplate, requestOf } from "./alert-request.ts";
 
 const alert: Alert = {
   kind: "failure",
+  namespace: "default",
   instanceId: "a\u202Eb",
   workflow: "<!channel> *urgent* [x](http://evil.example)",
   status: "Failed",

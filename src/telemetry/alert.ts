@@ -1,4 +1,5 @@
 import { isoText } from "../base/time-limits.ts";
+import { defaultNamespace } from "../base/namespace.ts";
 import type { InstanceStatus } from "../kernel/status.ts";
 
 /** `recovery`: the workflow failed last time, and succeeded now. */
@@ -9,6 +10,7 @@ export type AlertKind = (typeof alertKinds)[number];
 /** An alert about an instance. */
 export interface Alert {
   readonly kind: AlertKind;
+  readonly namespace: string;
   readonly instanceId: string;
   readonly workflow: string;
   readonly status: InstanceStatus;
@@ -30,8 +32,9 @@ export function titleOf({ kind, workflow }: Alert): string {
 }
 
 /** Formats an alert as lines of text. */
-export function linesOf({ instanceId, status, startedAt, at, reason, failedTasks }: Alert): string[] {
+export function linesOf({ namespace, instanceId, status, startedAt, at, reason, failedTasks }: Alert): string[] {
   const lines = [`instance: ${instanceId}`, `status: ${status}`];
+  if (namespace !== defaultNamespace) lines.unshift(`namespace: ${namespace}`);
   if (startedAt !== undefined) {
     lines.push(`started: ${isoText(startedAt)}`, `seconds: ${Math.round((at - startedAt) / 1000)}`);
   }

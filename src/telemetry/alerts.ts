@@ -1,12 +1,14 @@
 import type { Clock, Timer } from "../base/clock.ts";
 import { hasCode, messageOf } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
+import { localName, namespaceOf, qualify } from "../base/namespace.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { InstanceChange } from "../engine/instance-change.ts";
 import type { TaskView } from "../views/instance-view.ts";
 import type { Alert } from "./alert.ts";
 import { hasEnded } from "../kernel/status.ts";
 import { AlertMarks, type MarkStore } from "./alert-marks.ts";
+import type { Store } from "../stores/store.ts";
 import { AlertOutbox } from "./alert-outbox.ts";
 import { type AlertRule, checkAlertRules } from "./alert-rule.ts";
 import { LongRuns } from "./long-runs.ts";
@@ -21,8 +23,8 @@ const toldMax = 10_000;
 
 export interface AlertsParts {
   readonly rules: readonly AlertRule[];
-  readonly engine: Pick<Engine, "health" | "getWorkflowInstanceStatus" | "listWorkflowInstances">;
-  readonly store: MarkStore;
+  readonly engine: Pick<Engine, "health" | "inNamespace">;
+  readonly store: MarkStore & Pick<Store, "listInstances">;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -38,6 +40,7 @@ export class Alerts {
   readonly #longRuns: LongRuns;
   /** Workflows that failed last time, as far as this member knows; the marks are authoritative. */
   #failing = new Set<string>();
+  /** Qualified ids. */
   readonly #told = new Set<string>();
   /** Stuck instances that were reported, or are about to be. */
   readonly #stuck = new Set<string>();
@@ -60,7 +63,7 @@ export class Alerts {
 
   /** Call after the engine has started. Begins with the running instances, then checks periodically for long and stuck ones. */
   start(): void {
-    if (this.#longRuns.isWanted) this.#later(() => this.#longRuns.begin(this.#parts.engine));
+    if (this.#longRuns.isWanted) this.#later(() => this.#longRuns.begin(this.#parts.store));
     this.#round();
   }
 
@@ -81,7 +84,8 @@ export class Alerts {
   }
 
   #onFailed(change: InstanceChange, message: string | undefined): void {
-    const { workflowName: workflow, instanceId } = change;
+    const workflow = qualify(change.namespace, change.workflowName);
+    const instanceId = qualify(change.namespace, change.instanceId);
     if (this.#wants("recovery") && !this.#failing.has(workflow)) {
       this.#failing.add(workflow);
       this.#later(() => this.#marks.set("alert-failing", workflow));
@@ -93,7 +97,7 @@ export class Alerts {
   }
 
   #onSucceeded(change: InstanceChange): void {
-    const { workflowName: workflow } = change;
+    const workflow = qualify(change.namespace, change.workflowName);
     if (!this.#failing.delete(workflow)) return;
     this.#later(async () => {
       if (await this.#marks.remove("alert-failing", workflow))
@@ -132,11 +136,12 @@ export class Alerts {
   /** Reports an instance by its current state: another member may have seen its end, or reported it. */
   async #tellStanding(kind: "stuck" | "long-run", instanceId: string, seconds?: number): Promise<void> {
     const { engine, clock } = this.#parts;
-    const view = await engine.getWorkflowInstanceStatus(instanceId);
+    const namespace = namespaceOf(instanceId);
+    const view = await engine.inNamespace(namespace).getWorkflowInstanceStatus(localName(instanceId));
     if (hasEnded(view.status)) return;
     const name = seconds === undefined ? `${kind} ${instanceId}` : `${kind} ${seconds} ${instanceId}`;
     if (!(await this.#marks.set("alert-sent", name))) return;
-    this.#tell(alertOf(kind, { ...view, at: clock.now() }), view.parentInstanceId, seconds);
+    this.#tell(alertOf(kind, { ...view, namespace, at: clock.now() }), view.parentInstanceId, seconds);
   }
 
   #tell(alert: Alert, parentInstanceId: string | undefined, seconds?: number): void {
@@ -165,15 +170,18 @@ export class Alerts {
   }
 }
 
-interface Seen extends Pick<InstanceChange, "instanceId" | "workflowName" | "status" | "at" | "startedAt" | "reason"> {
+interface Seen extends Pick<
+  InstanceChange,
+  "namespace" | "instanceId" | "workflowName" | "status" | "at" | "startedAt" | "reason"
+> {
   readonly tasks: readonly TaskView[];
 }
 
 function alertOf(kind: Alert["kind"], seen: Seen): Alert {
-  const { instanceId, workflowName: workflow, status, at, startedAt, reason } = seen;
+  const { namespace, instanceId, workflowName: workflow, status, at, startedAt, reason } = seen;
   const failed = seen.tasks.filter((task) => task.status === "Failed" || task.status === "TimeoutFailed");
   const failedTasks = failed
     .slice(0, failedTasksMax)
     .map(({ name, failure }) => ({ name, message: failure?.message ?? "" }));
-  return { kind, instanceId, workflow, status, at, startedAt, reason, failedTasks };
+  return { kind, namespace, instanceId, workflow, status, at, startedAt, reason, failedTasks };
 }

@@ -6,21 +6,58 @@ import { LabelValues, otherValue } from "./label-values.ts";
 import { type MetricFamilies, metricFamilies } from "./metric-families.ts";
 import { type TaskByNumber, tasksByNumber } from "./tasks-by-number.ts";
 import { type AttemptStatus, TaskSeries, WorkflowSeries } from "./workflow-series.ts";
+import { defaultNamespace } from "../base/namespace.ts";
 
-/** Cardinality limit of pairs of workflow and task; further ones are counted as one. */
-const tasksMax = 2000;
+/** Cardinality limit of namespaces; further ones are counted as one. */
+const namespacesMax = 50;
+
+/**
+ * Cardinality limits of one namespace: names of each kind, and pairs of workflow and task; further ones are counted as
+ * one. Every namespace has its own, so that one with many names does not hide the names of another. Those besides
+ * `default` share a process with many others.
+ */
+const limits = { default: { names: 200, tasks: 2000 }, other: { names: 50, tasks: 200 } };
 
 /** Updates counters from the changes of instances. */
 export class ChangeCounters {
   readonly #families: MetricFamilies;
-  readonly #workflowNames = new LabelValues();
-  readonly #taskNames = new LabelValues();
-  readonly #workerNames = new LabelValues();
-  readonly #workflows = new Map<string, WorkflowSeries>();
-  #taskCount = 0;
+  readonly #names = new LabelValues(namespacesMax);
+  readonly #namespaces = new Map<string, NamespaceCounters>();
 
   constructor(registry: Registry) {
     this.#families = metricFamilies(registry);
+  }
+
+  observe(change: InstanceChange): void {
+    const label = this.#names.of(change.namespace);
+    let counters = this.#namespaces.get(label);
+    if (counters === undefined) {
+      counters = new NamespaceCounters(this.#families, label);
+      this.#namespaces.set(label, counters);
+    }
+    counters.observe(change);
+  }
+}
+
+/** The counters of one namespace. */
+class NamespaceCounters {
+  readonly #families: MetricFamilies;
+  readonly #namespace: string;
+  readonly #tasksMax: number;
+  readonly #workflowNames: LabelValues;
+  readonly #taskNames: LabelValues;
+  readonly #workerNames: LabelValues;
+  readonly #workflows = new Map<string, WorkflowSeries>();
+  #taskCount = 0;
+
+  constructor(families: MetricFamilies, namespace: string) {
+    const { names, tasks } = namespace === defaultNamespace ? limits.default : limits.other;
+    this.#families = families;
+    this.#namespace = namespace;
+    this.#tasksMax = tasks;
+    this.#workflowNames = new LabelValues(names);
+    this.#taskNames = new LabelValues(names);
+    this.#workerNames = new LabelValues(names);
   }
 
   observe(change: InstanceChange): void {
@@ -58,7 +95,7 @@ export class ChangeCounters {
     const label = this.#workflowNames.of(name);
     const shared = this.#workflows.get(label);
     if (shared !== undefined) return shared;
-    const made = new WorkflowSeries(this.#families, label);
+    const made = new WorkflowSeries(this.#families, { namespace: this.#namespace, workflow: label });
     this.#workflows.set(label, made);
     return made;
   }
@@ -66,11 +103,11 @@ export class ChangeCounters {
   #task(workflow: WorkflowSeries, name = otherValue): TaskSeries {
     const known = workflow.tasks.get(name);
     if (known !== undefined) return known;
-    const label = this.#taskCount < tasksMax ? this.#taskNames.of(name) : otherValue;
+    const label = this.#taskCount < this.#tasksMax ? this.#taskNames.of(name) : otherValue;
     const shared = workflow.tasks.get(label);
     if (shared !== undefined) return shared;
     this.#taskCount++;
-    const made = new TaskSeries(this.#families, { workflow: workflow.label, task: label });
+    const made = new TaskSeries(this.#families, workflow, label);
     workflow.tasks.set(label, made);
     return made;
   }

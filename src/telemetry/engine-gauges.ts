@@ -2,7 +2,7 @@ import { Counter, Gauge, type Registry } from "prom-client";
 import type { Engine } from "../engine/engine.ts";
 import { LostMembers } from "./lost-members.ts";
 
-export type GaugedEngine = Pick<Engine, "health" | "members" | "listWorkers" | "onMemberEvent">;
+export type GaugedEngine = Pick<Engine, "health" | "members" | "onMemberEvent" | "countWaitReasons">;
 
 interface Reading {
   readonly engine: GaugedEngine;
@@ -66,9 +66,14 @@ const gauges: readonly EngineGauge[] = [
     read: ({ engine, lost, now }) => membersOf(engine).suspected + lost.count(now),
   },
   {
+    name: "dag_cluster_bus_connected",
+    help: "0 while the bus to other members is away and they poll the store; otherwise 1, also without a bus.",
+    read: ({ engine }) => (engine.health.bus?.isConnected === false ? 0 : 1),
+  },
+  {
     name: "dag_cluster_workers",
     help: "Workers of this member, including its own pool.",
-    read: ({ engine }) => engine.listWorkers().length,
+    read: ({ engine }) => engine.health.workers,
   },
 ];
 
@@ -82,6 +87,7 @@ export function gaugeEngine(registry: Registry, engine: GaugedEngine, now: () =>
     };
     registry.registerMetric(new Gauge({ name, help, collect, registers: [] }));
   }
+  registry.registerMetric(reasonGauge(engine));
   for (const counter of counters) {
     const { name, help } = counter;
     const collect = function (this: Counter): void {
@@ -91,6 +97,19 @@ export function gaugeEngine(registry: Registry, engine: GaugedEngine, now: () =>
     registry.registerMetric(new Counter({ name, help, collect, registers: [] }));
   }
   return engine.onMemberEvent((event) => lost.observe(event, now()));
+}
+
+function reasonGauge(engine: GaugedEngine): Gauge {
+  return new Gauge({
+    name: "dag_queue_waiting_reason_size",
+    help: "The tasks of dag_queue_waiting_size by the reason why they wait; on this member.",
+    labelNames: ["reason"],
+    registers: [],
+    collect() {
+      this.reset();
+      for (const [reason, count] of engine.countWaitReasons()) this.set({ reason }, count);
+    },
+  });
 }
 
 function membersOf(engine: GaugedEngine): { total: number; suspected: number } {

@@ -1,4 +1,5 @@
 import type { LogFields, Logger } from "../base/logger.ts";
+import { instanceFields, qualify } from "../base/namespace.ts";
 import type { InstanceChange } from "../engine/instance-change.ts";
 import type { TaskView } from "../views/instance-view.ts";
 import type { Event, Execution } from "../kernel/event.ts";
@@ -38,7 +39,7 @@ export class InstanceLog {
   }
 
   #about(change: InstanceChange): LogFields {
-    return { instanceId: change.instanceId, workflowId: change.workflowName };
+    return { ...instanceFields(qualify(change.namespace, change.instanceId)), workflowId: change.workflowName };
   }
 
   #tellInstance(event: Event, change: InstanceChange, about: LogFields): void {
@@ -66,7 +67,13 @@ export class InstanceLog {
     this.#logger.warn(fields, "task failed");
   }
 
-  #tellNode(event: Event, { instanceId, at }: InstanceChange, about: LogFields, taskOf: TaskByNumber): void {
+  #tellNode(
+    event: Event,
+    { namespace, instanceId: localId, at }: InstanceChange,
+    about: LogFields,
+    taskOf: TaskByNumber,
+  ): void {
+    const instanceId = qualify(namespace, localId);
     switch (event.type) {
       case "TaskStarted":
         return this.#tellExecuting(instanceId, event, { ...about, ...nodeOf(taskOf(event.task)) });

@@ -12,6 +12,7 @@ export type JobRun = Parameters<AroundJob>[0];
  */
 export const traceJob: AroundJob = (run, call) => {
   const attributes = {
+    "heddle.namespace": run.namespace,
     "heddle.instance.id": run.instanceId,
     "heddle.workflow.name": run.workflowName,
     "heddle.task.name": run.taskName,

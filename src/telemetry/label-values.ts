@@ -1,4 +1,4 @@
-const distinctMax = 200;
+const defaultMax = 200;
 
 /** The value of all labels above the limit. */
 export const otherValue = "other";
@@ -9,10 +9,15 @@ export const otherValue = "other";
  */
 export class LabelValues {
   readonly #known = new Set<string>();
+  readonly #max: number;
+
+  constructor(max = defaultMax) {
+    this.#max = max;
+  }
 
   of(value: string): string {
     if (this.#known.has(value)) return value;
-    if (this.#known.size >= distinctMax) return otherValue;
+    if (this.#known.size >= this.#max) return otherValue;
     this.#known.add(value);
     return value;
   }

@@ -1,5 +1,6 @@
-import type { Engine } from "../engine/engine.ts";
 import type { InstanceChange } from "../engine/instance-change.ts";
+import type { Store } from "../stores/store.ts";
+import { qualify } from "../base/namespace.ts";
 
 const runsMax = 100_000;
 const pageSize = 500;
@@ -12,6 +13,7 @@ interface Run {
 }
 
 export interface LongRun {
+  /** The qualified id. */
   readonly instanceId: string;
   /** The exceeded limit. */
   readonly seconds: number;
@@ -30,12 +32,12 @@ export class LongRuns {
     return this.#limits.length > 0;
   }
 
-  /** Adds the instances that were running before this process started. */
-  async begin(engine: Pick<Engine, "listWorkflowInstances">): Promise<void> {
+  /** Adds the instances of all namespaces that were running before this process started. */
+  async begin(store: Pick<Store, "listInstances">): Promise<void> {
     let before: { createdAt: number; key: number } | undefined;
     for (let page = 0; page < pagesMax; page++) {
       const filter = { status: ["Running"] as const, limit: pageSize, ...(before !== undefined && { before }) };
-      const found = await engine.listWorkflowInstances(filter);
+      const found = await store.listInstances(filter);
       for (const { id, createdAt } of found) this.#add(id, createdAt);
       before = found.at(-1);
       if (found.length < pageSize) return;
@@ -44,7 +46,8 @@ export class LongRuns {
 
   observe(change: InstanceChange): void {
     if (!this.isWanted) return;
-    const { instanceId, status, startedAt, createdAt } = change;
+    const { status, startedAt, createdAt } = change;
+    const instanceId = qualify(change.namespace, change.instanceId);
     if (status === "Running") this.#add(instanceId, startedAt ?? createdAt);
     else this.#runs.delete(instanceId);
   }

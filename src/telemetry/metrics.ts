@@ -21,9 +21,9 @@ export class Metrics {
   }
 
   /** Begins to collect the metrics of an engine, once per engine. Returns a function that stops it. */
-  watch(engine: GaugedEngine & Pick<Engine, "subscribe">, now: () => number = Date.now): () => void {
+  watch(engine: GaugedEngine & Pick<Engine, "subscribeAll">, now: () => number = Date.now): () => void {
     const letGo = gaugeEngine(this.registry, engine, now);
-    const unsubscribe = engine.subscribe((change) => this.observe(change));
+    const unsubscribe = engine.subscribeAll((change) => this.observe(change));
     return () => {
       letGo();
       unsubscribe();

@@ -43,7 +43,9 @@ function saidIn({ message, fields }: { message: unknown; fields: unknown }): Pic
 }
 
 function textOf(
-  line: Omit<TaskLogLine, "attemptId" | "instanceId" | "workflowName" | "at"> & { traceId: string | undefined },
+  line: Omit<TaskLogLine, "attemptId" | "namespace" | "instanceId" | "workflowName" | "at"> & {
+    traceId: string | undefined;
+  },
 ): string {
   try {
     return JSON.stringify(line, readable);

@@ -2,6 +2,7 @@ import { trace } from "@opentelemetry/api";
 import type { Clock, Timer } from "../base/clock.ts";
 import { EngineError, messageOf } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
+import { qualify } from "../base/namespace.ts";
 import type { Store } from "../stores/store.ts";
 import { LogFollower } from "./log-follower.ts";
 import { bodyOf, type KeptLogLine, keptLine, type TaskLogLine } from "./task-log-line.ts";
@@ -28,7 +29,7 @@ export interface TaskLogsParts {
   readonly clock: Clock;
   readonly logger: Logger;
   /** The trace id of lines that were logged outside a span of this process. */
-  readonly traceIdOf?: (instanceId: string) => string | undefined;
+  readonly traceIdOf?: (qualifiedId: string) => string | undefined;
   /** Retention of lines. */
   readonly keepMs: number;
 }
@@ -77,9 +78,10 @@ export class TaskLogs {
 
   /** The engine's option `onTaskLog`. */
   readonly add = (line: TaskLogLine): void => {
-    const topic = topicOf(line.instanceId);
+    const id = qualify(line.namespace, line.instanceId);
+    const topic = logTopic(id);
     if (this.#waiting.length >= bufferLinesMax || this.#characters >= bufferCharactersMax) return this.#drop(topic);
-    const traceId = trace.getActiveSpan()?.spanContext().traceId ?? this.#parts.traceIdOf?.(line.instanceId);
+    const traceId = trace.getActiveSpan()?.spanContext().traceId ?? this.#parts.traceIdOf?.(id);
     this.#put({ topic, at: line.at, body: bodyOf(line, traceId) });
     if (this.#waiting.length >= flushLines && !this.#isHeldUp) void this.flush();
     else this.#flushTimer ??= this.#parts.clock.after(flushMs, () => void this.flush());
@@ -92,18 +94,18 @@ export class TaskLogs {
   }
 
   /** Reads the lines of an instance, in order. Throws the store's errors. */
-  async read(instanceId: string, page: LogPage): Promise<KeptLogLine[]> {
+  async read(qualifiedId: string, page: LogPage): Promise<KeptLogLine[]> {
     await this.flush();
-    return (await this.#parts.store.listLines(topicOf(instanceId), page)).map(keptLine);
+    return (await this.#parts.store.listLines(logTopic(qualifiedId), page)).map(keptLine);
   }
 
   /**
    * Calls back with every line after that number, each once and in order, then with new lines, also those of
    * other members. Returns a function that stops it.
    */
-  follow(instanceId: string, listener: (line: KeptLogLine) => void, after = 0): () => void {
+  follow(qualifiedId: string, listener: (line: KeptLogLine) => void, after = 0): () => void {
     const { store, clock, logger } = this.#parts;
-    const follower = new LogFollower({ store, clock, logger, topic: topicOf(instanceId), after, listener });
+    const follower = new LogFollower({ store, clock, logger, topic: logTopic(qualifiedId), after, listener });
     this.#followers.add(follower);
     follower.start();
     return () => {
@@ -180,6 +182,7 @@ export class TaskLogs {
   }
 }
 
-function topicOf(instanceId: string): string {
-  return `log:${instanceId}`;
+/** The topic of an instance's lines in the store. */
+export function logTopic(qualifiedId: string): string {
+  return `log:${qualifiedId}`;
 }

@@ -16,9 +16,9 @@ describe("trace ids", () => {
 
   test("are those of the span, then of the traceparent that came with the start", () => {
     const ids = new TraceIds();
-    ids.observe({ instanceId: "given", traceparent });
+    ids.observe({ namespace: "default", instanceId: "given", traceparent });
     ids.remember("traced", "span");
-    ids.observe({ instanceId: "traced", traceparent });
+    ids.observe({ namespace: "default", instanceId: "traced", traceparent });
     assert.deepEqual([ids.of("given"), ids.of("traced")], [given, "span"]);
   });
 
@@ -27,7 +27,7 @@ describe("trace ids", () => {
     const write = (fields: object): void => void lines.push(fields);
     const logger: Logger = { debug: write, info: write, warn: write, error: write };
     const ids = new TraceIds();
-    ids.observe({ instanceId: "i", traceparent });
+    ids.observe({ namespace: "default", instanceId: "i", traceparent });
     const log = ids.addTo(logger);
     for (const level of ["debug", "info", "warn", "error"] as const) log[level]({ instanceId: "i" }, "text");
     log.info({ instanceId: "i", traceId: "own" }, "text");
@@ -38,7 +38,7 @@ describe("trace ids", () => {
 
   test("of many instances do not fill the memory", () => {
     const ids = new TraceIds();
-    ids.observe({ instanceId: "old", traceparent });
+    ids.observe({ namespace: "default", instanceId: "old", traceparent });
     for (let n = 0; n < 10_000; n++) ids.of(`i-${n}`);
     assert.notEqual(ids.of("old"), given);
   });

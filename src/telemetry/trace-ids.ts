@@ -1,11 +1,12 @@
 import { createHash } from "node:crypto";
 import type { LogFields, Logger } from "../base/logger.ts";
+import { defaultNamespace, qualify } from "../base/namespace.ts";
 import { traceIdOf } from "./traceparent.ts";
 
 const rememberedMax = 10_000;
 
 /**
- * The trace id of every instance. Without a tracing SDK it is the one of the `traceparent` that the instance was started
+ * The trace id of every instance, by its qualified id. Without a tracing SDK it is the one of the `traceparent` that the instance was started
  * with, or else derived from the instance's id, so that all members and all restarts write the same one.
  */
 export class TraceIds {
@@ -21,7 +22,9 @@ export class TraceIds {
 
   /** Trace ids from `traceparent`s of instances without a span in this process. */
 
-  observe({ instanceId, traceparent }: { instanceId: string; traceparent?: string | undefined }): void {
+  observe(change: { namespace: string; instanceId: string; traceparent?: string | undefined }): void {
+    const { traceparent } = change;
+    const instanceId = qualify(change.namespace, change.instanceId);
     if (traceparent === undefined || this.#remembered.has(instanceId)) return;
     const given = traceIdOf(traceparent);
     if (given !== undefined) this.remember(instanceId, given);
@@ -30,9 +33,10 @@ export class TraceIds {
   /** Wraps a logger: adds the trace id to every line with an instance id and no trace id. */
   addTo(logger: Logger): Logger {
     const complete = (fields: LogFields): LogFields => {
-      const { instanceId } = fields;
-      if (typeof instanceId !== "string" || fields["traceId"] !== undefined) return fields;
-      return { ...fields, traceId: this.of(instanceId) };
+      const { instanceId, namespace = defaultNamespace } = fields;
+      if (typeof instanceId !== "string" || typeof namespace !== "string" || fields["traceId"] !== undefined)
+        return fields;
+      return { ...fields, traceId: this.of(qualify(namespace, instanceId)) };
     };
     return {
       debug: (fields, message) => logger.debug(complete(fields), message),

@@ -1,5 +1,6 @@
 import { context, type Context, trace, type Tracer } from "@opentelemetry/api";
 import { isoText } from "../base/time-limits.ts";
+import { localName, qualify, qualifyAs } from "../base/namespace.ts";
 import type { InstanceChange } from "../engine/instance-change.ts";
 import type { Event } from "../kernel/event.ts";
 import { InstanceTrace, type SpanStart } from "./instance-trace.ts";
@@ -27,7 +28,7 @@ export class Tracing {
   readonly #tracer: Tracer;
   readonly #now: () => number;
   readonly #onTrace: TracingOptions["onTrace"];
-  /** Traces in the order in which tracing began. */
+  /** Traces by qualified id, in the order in which tracing began. */
   readonly #traces = new Map<string, InstanceTrace>();
 
   constructor(options: TracingOptions = {}) {
@@ -37,12 +38,14 @@ export class Tracing {
   }
 
   observe(change: InstanceChange): void {
-    const traced = this.#traces.get(change.instanceId) ?? this.#begin(change.instanceId, startOf(change), change);
+    const { namespace } = change;
+    const id = qualify(namespace, change.instanceId);
+    const traced = this.#traces.get(id) ?? this.#begin(id, startOf(change), change);
     if (traced === undefined) return;
     const taskOf = tasksByNumber(change);
     for (const event of change.events) {
       follow(traced, event, change, taskOf);
-      if (event.type === "InstanceEnded") this.#traces.delete(change.instanceId);
+      if (event.type === "InstanceEnded") this.#traces.delete(id);
       // The rest of this turn was copied by a fork.
       if (event.type === "InstanceCreated" && event.forkedFrom !== undefined) return;
     }
@@ -50,7 +53,8 @@ export class Tracing {
 
   /** The engine's option `aroundJob`: the job runs in the span of its attempt, so that its own calls are below it. */
   readonly aroundJob: AroundJob = (run, call) => {
-    const traced = this.#traces.get(run.instanceId) ?? this.#begin(run.instanceId, this.#resumedSpan(run), run);
+    const id = qualify(run.namespace, run.instanceId);
+    const traced = this.#traces.get(id) ?? this.#begin(id, this.#resumedSpan(run), run);
     if (traced === undefined) return call();
     const key = keyOfAttempt(run.attemptId);
     const attributes = { "heddle.task.name": run.taskName, "heddle.task.attempt": run.attempt };
@@ -83,13 +87,15 @@ export class Tracing {
     instanceId: string,
     { traceparent, parentInstanceId }: { traceparent?: string | undefined; parentInstanceId?: string | undefined },
   ): Context {
-    const parent = parentInstanceId === undefined ? undefined : this.#traces.get(parentInstanceId);
-    return parent?.contextOf(instanceId) ?? contextOf(traceparent);
+    const parent =
+      parentInstanceId === undefined ? undefined : this.#traces.get(qualifyAs(instanceId, parentInstanceId));
+    return parent?.contextOf(localName(instanceId)) ?? contextOf(traceparent);
   }
 
   /** The span of an instance that was active when this process took it over: its job runs before a new event is recorded. */
-  #resumedSpan({ instanceId, workflowName }: JobRun): SpanStart {
+  #resumedSpan({ namespace, instanceId, workflowName }: JobRun): SpanStart {
     const attributes = {
+      "heddle.namespace": namespace,
       "heddle.instance.id": instanceId,
       "heddle.workflow.name": workflowName,
       "heddle.resumed": true,
@@ -112,6 +118,7 @@ function startOf(change: InstanceChange): SpanStart {
     name: change.workflowName,
     startTime: isReopened ? change.at : change.createdAt,
     attributes: {
+      "heddle.namespace": change.namespace,
       "heddle.instance.id": change.instanceId,
       "heddle.workflow.name": change.workflowName,
       "heddle.workflow.version": change.workflowVersion,

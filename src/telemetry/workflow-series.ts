@@ -11,6 +11,7 @@ interface Spread {
 
 /** The time series of one workflow, looked up once. */
 export class WorkflowSeries {
+  readonly namespace: string;
   readonly label: string;
   readonly submitted: Count;
   readonly tasks = new Map<string, TaskSeries>();
@@ -18,11 +19,12 @@ export class WorkflowSeries {
   readonly #failed: Count;
   readonly #ended = new Map<EndStatus, { completed: Count; duration: Spread }>();
 
-  constructor(families: MetricFamilies, label: string) {
+  constructor(families: MetricFamilies, { namespace, workflow: label }: { namespace: string; workflow: string }) {
+    this.namespace = namespace;
     this.label = label;
     this.#families = families;
-    this.submitted = families.submitted.labels(label);
-    this.#failed = families.failed.labels(label);
+    this.submitted = families.submitted.labels(namespace, label);
+    this.#failed = families.failed.labels(namespace, label);
     // Initializes the series with 0: Prometheus computes no rate for the first sample of a series.
     this.#failed.inc(0);
   }
@@ -31,7 +33,8 @@ export class WorkflowSeries {
     let series = this.#ended.get(status);
     if (series === undefined) {
       const { completed, duration } = this.#families;
-      series = { completed: completed.labels(this.label, status), duration: duration.labels(this.label, status) };
+      const labels = [this.namespace, this.label, status] as const;
+      series = { completed: completed.labels(...labels), duration: duration.labels(...labels) };
       this.#ended.set(status, series);
     }
     series.completed.inc();
@@ -44,6 +47,7 @@ export type AttemptStatus = "Success" | "Failed" | "TimeoutFailed";
 
 /** The time series of one task of a workflow. */
 export class TaskSeries {
+  readonly #namespace: string;
   readonly #workflow: string;
   readonly #task: string;
   readonly #families: MetricFamilies;
@@ -55,11 +59,12 @@ export class TaskSeries {
     TimeoutFailed: new Map(),
   };
 
-  constructor(families: MetricFamilies, { workflow, task }: { workflow: string; task: string }) {
+  constructor(families: MetricFamilies, { namespace, label: workflow }: WorkflowSeries, task: string) {
+    this.#namespace = namespace;
     this.#workflow = workflow;
     this.#task = task;
     this.#families = families;
-    this.#failed = families.taskFailed.labels(workflow, task);
+    this.#failed = families.taskFailed.labels(namespace, workflow, task);
     this.#failed.inc(0);
   }
 
@@ -68,7 +73,7 @@ export class TaskSeries {
     const ofStatus = this.#executed[status];
     let executed = ofStatus.get(worker);
     if (executed === undefined) {
-      executed = this.#families.taskExecuted.labels(this.#workflow, this.#task, status, worker);
+      executed = this.#families.taskExecuted.labels(this.#namespace, this.#workflow, this.#task, status, worker);
       ofStatus.set(worker, executed);
     }
     executed.inc();
@@ -79,7 +84,7 @@ export class TaskSeries {
   #durationOf(status: AttemptStatus): Spread {
     const known = this.#durations.get(status);
     if (known !== undefined) return known;
-    const made = this.#families.taskDuration.labels(this.#workflow, this.#task, status);
+    const made = this.#families.taskDuration.labels(this.#namespace, this.#workflow, this.#task, status);
     this.#durations.set(status, made);
     return made;
   }

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { EngineError } from "../base/error.ts";
-import { type ClusterView, movingDocuments, type DocumentRow, type Store, workflowDocument } from "../stores/store.ts";
+import { movingDocuments, workflowDocument } from "../stores/document-kinds.ts";
+import type { ClusterView, DocumentRow, Store } from "../stores/store.ts";
 import { isImporter, refuseHalfImported } from "../stores/importer.ts";
 import { DefinitionList } from "./definition-list.ts";
 import { formatName, formatVersion, type Header } from "./export-line.ts";
@@ -15,7 +16,7 @@ const documentsPerPage = 20;
 
 /**
  * Exports the data of a store as lines of JSON with their line breaks: jobs, domains, documents, instances with their
- * histories, tasks and payloads, messages they have not read, and definitions. The store must be open, and nobody may
+ * histories and payloads, messages they have not read, and definitions. The store must be open, and nobody may
  * run on it meanwhile. It is read and not changed, a page at a time.
  *
  * `STORE_LOCKED` if engines run on the store, or if one did before the last line: without that, the lines are not

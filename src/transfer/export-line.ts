@@ -8,11 +8,10 @@ import type {
   JobRow,
   OutboxRow,
   PayloadRow,
-  TaskRow,
 } from "../stores/store.ts";
 
 export const formatName = "heddle-export";
-export const formatVersion = 1;
+export const formatVersion = 2;
 
 /** An instance in the list that precedes all instances: new keys must be known before rows refer to them. */
 export interface KeyRow {
@@ -21,9 +20,12 @@ export interface KeyRow {
   readonly id: string;
 }
 
+/** Rows of instances. Turns are lines of their own, wherever a store has them. */
+export type UnfinishedHead = Omit<InstanceRow, "history">;
+export type FinishedHead = Omit<FinishedRow, "history">;
+
 /** Rows of the instance whose row came last. */
 export type TurnRow = Omit<HistoryRow, "instance">;
-export type AttemptRow = Omit<TaskRow, "instance">;
 export type ValueRow = Omit<PayloadRow, "instance">;
 
 /** Rows of an export, by the kind of their line. */
@@ -33,18 +35,17 @@ export interface Rows {
   readonly documents: DocumentRow;
   readonly keys: KeyRow;
   /** One instance per line, followed by its parts. */
-  readonly unfinished: InstanceRow;
-  readonly finished: FinishedRow;
+  readonly unfinished: UnfinishedHead;
+  readonly finished: FinishedHead;
   readonly history: TurnRow;
   readonly payloads: ValueRow;
-  readonly tasks: AttemptRow;
   readonly messages: OutboxRow;
   /** Definitions by name, in the order they were saved. */
   readonly definitions: DefinitionRow;
 }
 
 export type RowKind = keyof Rows;
-export type PartKind = "history" | "payloads" | "tasks";
+export type PartKind = "history" | "payloads";
 export type RowsLine = {
   readonly [Kind in RowKind]: { readonly kind: Kind; readonly rows: readonly Rows[Kind][] };
 }[RowKind];
@@ -117,6 +118,7 @@ export const shapes: { readonly [Kind in RowKind]: Shape<Rows[Kind]> } = {
     createdAt: number,
     updatedAt: number,
     quarantined: textOrNull,
+    app: textOrNull,
   },
   finished: {
     key: number,
@@ -130,21 +132,10 @@ export const shapes: { readonly [Kind in RowKind]: Shape<Rows[Kind]> } = {
     endedAt: number,
     tasks: number,
     tasksFailed: number,
+    app: textOrNull,
   },
   history: { turn: number, firstEvent: number, at: number, events: text },
   payloads: { ref: number, body: text },
-  tasks: {
-    task: number,
-    attempt: number,
-    name: text,
-    type: number,
-    status: text,
-    worker: textOrNull,
-    startedAt: numberOrNull,
-    endedAt: numberOrNull,
-    retryCount: number,
-    error: textOrNull,
-  },
   messages: { source: number, target: number, number, body: text },
   definitions: { name: text, version: text, spec: text, createdAt: number },
 };

@@ -1,11 +1,8 @@
 import { EngineError } from "../base/error.ts";
-import { CodeMachine } from "../kernel/code/code-machine.ts";
-import { DagMachine } from "../kernel/dag/dag-machine.ts";
 import type { DagSpec } from "../kernel/dag/dag-spec.ts";
-import { Graph } from "../kernel/dag/graph.ts";
-import type { Event } from "../kernel/event.ts";
-import { defaultLimits, type Machine } from "../kernel/machine.ts";
+import { parseEvents } from "../kernel/event-text.ts";
 import type { CodeSpec } from "../runtime/definitions.ts";
+import { machineOf } from "../runtime/machine-of.ts";
 import { finishedRow } from "../runtime/turn-rows.ts";
 import type { FinishedRow, InstanceSummary, Store } from "../stores/store.ts";
 
@@ -29,15 +26,14 @@ async function fold(store: Store, { id, key, workflow, version }: InstanceSummar
     );
   }
   const spec = JSON.parse(definition.spec) as DagSpec | CodeSpec;
-  const machine: Machine =
-    "code" in spec
-      ? new CodeMachine({ id, key, limits: defaultLimits, timeoutMs: undefined })
-      : new DagMachine(new Graph(spec), id, key, defaultLimits);
+  const machine = machineOf(spec, { id, key });
   for (let afterTurn = -1; ;) {
     const page = await store.listHistory(key, { afterTurn, limit: turnsPerPage });
-    for (const { events, at } of page) for (const event of JSON.parse(events) as Event[]) machine.apply(event, at);
+    for (const { turn, events, at } of page) {
+      for (const event of parseEvents(events, `turn ${turn} of instance "${id}"`)) machine.apply(event, at);
+    }
     const last = page.at(-1);
-    if (last === undefined) return finishedRow(machine);
+    if (last === undefined) return finishedRow(machine, null);
     afterTurn = last.turn;
   }
 }

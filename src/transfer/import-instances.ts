@@ -13,6 +13,8 @@ export interface ImportOptions {
   readonly shards?: number;
 }
 
+type LineSource = AsyncIterable<string> | Iterable<string>;
+
 /** Number of rows that were written and read back, by kind. */
 export type ImportedRows = Omit<RowCounts, "keys">;
 
@@ -28,13 +30,14 @@ export type ImportedRows = Omit<RowCounts, "keys">;
  */
 export async function importInstances(
   store: Store,
-  lines: AsyncIterable<string> | Iterable<string>,
+  lines: LineSource,
   options: ImportOptions = {},
 ): Promise<ImportedRows> {
-  const target = await TargetStore.claim(withRetries(store), options.shards);
+  const source = listenTo(lines);
+  const target = await claim(store, options, source);
   let done: { rows: RowCounts; last: Ownership };
   try {
-    done = await write(target, lines);
+    done = await write(target, source);
   } catch (error) {
     throw await undoImport(target, error);
   }
@@ -43,10 +46,26 @@ export async function importInstances(
   return imported;
 }
 
-async function write(
-  target: TargetStore,
-  lines: AsyncIterable<string> | Iterable<string>,
-): Promise<{ rows: RowCounts; last: Ownership }> {
+/**
+ * Begins to listen to the lines. The lines of a file (`readLines()`, `createInterface`) are events, which nobody gets who
+ * listens later, and claiming the shards of a database server takes longer than reading a file.
+ */
+function listenTo(lines: LineSource): LineSource {
+  if (!(Symbol.asyncIterator in lines)) return lines;
+  const iterator = lines[Symbol.asyncIterator]();
+  return { [Symbol.asyncIterator]: () => iterator };
+}
+
+async function claim(store: Store, { shards }: ImportOptions, source: LineSource): Promise<TargetStore> {
+  try {
+    return await TargetStore.claim(withRetries(store), shards);
+  } catch (error) {
+    if (Symbol.asyncIterator in source) await source[Symbol.asyncIterator]().return?.();
+    throw error;
+  }
+}
+
+async function write(target: TargetStore, lines: LineSource): Promise<{ rows: RowCounts; last: Ownership }> {
   const run = await ImportRun.into(target);
   try {
     for await (const line of lines) await run.take(line);

@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { shardOfKey } from "../stores/instance-key.ts";
-import type { DefinitionRow, DocumentRow, InstanceRow } from "../stores/store.ts";
-import type { KeyRow } from "./export-line.ts";
+import type { DefinitionRow, DocumentRow } from "../stores/store.ts";
+import type { KeyRow, UnfinishedHead } from "./export-line.ts";
 
 /** An instance that waits for a place under its workflow's maximum of instances. */
 export interface WaitingInstance {
@@ -101,7 +101,7 @@ export class ImportLedger {
     return { listed: count("listed"), written: count("written") };
   }
 
-  addWaiting({ key, id, workflow, version }: InstanceRow): void {
+  addWaiting({ key, id, workflow, version }: UnfinishedHead): void {
     this.#wait.run(JSON.stringify(id), JSON.stringify({ key, id, workflow, version } satisfies WaitingInstance));
   }
 

@@ -64,7 +64,7 @@ export class ImportRun {
     const line = this.#reader.read(text);
     if (line.kind === "header") this.#last = { owner: line.owner, released: line.released };
     else if (line.kind === "closed") this.#close(line);
-    else if (line.kind === "history" || line.kind === "payloads" || line.kind === "tasks") {
+    else if (line.kind === "history" || line.kind === "payloads") {
       await this.#takePart(line, text.length);
     } else {
       if (this.#open !== undefined) throw this.#reader.wrong(`comes before instance "${this.#open.id}" is complete`);
@@ -143,13 +143,13 @@ export class ImportRun {
     const row = { ...given, key: this.#newKey(given) };
     this.#begin(row, new InstanceDigest("unfinished", given), new InstanceDigest("unfinished", row));
     if (row.status === "Ready" && row.quarantined === null) this.#ledger.addWaiting(row);
-    await this.#target.put(shardOfKey(row.key), { instances: [row] }, length);
+    await this.#target.put(shardOfKey(row.key), { instances: [{ ...row, history: null }] }, length);
   }
 
   async #beginFinished(given: Rows["finished"], length: number): Promise<void> {
     const row = { ...given, key: this.#newKey(given) };
     this.#begin(row, new InstanceDigest("finished", given), new InstanceDigest("finished", row));
-    await this.#target.put(shardOfKey(row.key), { finished: [row] }, length);
+    await this.#target.put(shardOfKey(row.key), { finished: [{ ...row, history: null }] }, length);
   }
 
   #newKey({ key: given, id }: { readonly key: number; readonly id: string }): number {

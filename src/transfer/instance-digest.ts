@@ -1,13 +1,13 @@
 import { createHash, type Hash } from "node:crypto";
 import { type Closed, inShape, type PartKind, type RowKind, type Rows } from "./export-line.ts";
 
-const partKinds: readonly PartKind[] = ["history", "payloads", "tasks"];
+const partKinds: readonly PartKind[] = ["history", "payloads"];
 
 /** Hash of an instance with all its rows, however they are divided into lines. */
 export class InstanceDigest {
   readonly #row = createHash("sha256");
   readonly #parts = new Map<PartKind, Hash>();
-  readonly #counts: Record<PartKind, number> = { history: 0, payloads: 0, tasks: 0 };
+  readonly #counts: Record<PartKind, number> = { history: 0, payloads: 0 };
 
   constructor(kind: "unfinished" | "finished", row: Rows["unfinished"] | Rows["finished"]) {
     this.#row.update(kind);

@@ -46,7 +46,7 @@ export class MovedMessages {
   async #write(message: OutboxMessage, source: number): Promise<void> {
     const target = this.#target.shardOf(message.to);
     const pair = pairOf(source, target);
-    const number = (this.#lastNumbers.get(pair) ?? 0) + 1;
+    const number = (this.#lastNumbers.get(pair) ?? this.#target.numberBefore) + 1;
     this.#lastNumbers.set(pair, number);
     const row: OutboxRow = { source, target, number, body: JSON.stringify(message) };
     add(this.#hashes, row);

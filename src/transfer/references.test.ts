@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { textOfEvents } from "../kernel/event-text.ts";
 import type { Event } from "../kernel/event.ts";
 import type { OutboxMessage } from "../runtime/outbox.ts";
 import { messageWithKeys, nestedIn, nestedInEvents, nestedInMessage, payloadRefs, withKeys } from "./references.ts";
@@ -7,7 +8,7 @@ import { messageWithKeys, nestedIn, nestedInEvents, nestedInMessage, payloadRefs
 const keyOf = (key: number): number => key + 1000;
 
 function text(...events: readonly Event[]): string {
-  return JSON.stringify(events);
+  return textOfEvents(events);
 }
 
 describe("large values", () => {

@@ -1,5 +1,5 @@
 import type { ParentAddress } from "../kernel/address.ts";
-import type { Event } from "../kernel/event.ts";
+import { eventsIn, textOfEvents } from "../kernel/event-text.ts";
 import { payloadRefsIn } from "../kernel/event-payloads.ts";
 import type { NodeSpec } from "../kernel/node-spec.ts";
 import type { PayloadRef } from "../kernel/payload.ts";
@@ -14,14 +14,16 @@ export interface NestedWorkflow {
 /** Returns references to the large values of a turn's events. */
 export function payloadRefs(events: string): PayloadRef[] {
   if (!events.includes('"ref":')) return [];
-  return (JSON.parse(events) as readonly Event[]).flatMap(payloadRefsIn);
+  return eventsIn(events).flatMap(payloadRefsIn);
 }
 
 /** Returns the nested workflows of tasks that were added to a running instance. */
 export function nestedInEvents(events: string): NestedWorkflow[] {
   if (!events.includes('"workflowVersion":')) return [];
-  const parsed = JSON.parse(events) as readonly { node?: NodeSpec; subTasks?: readonly NodeSpec[] }[];
-  return parsed.flatMap(({ node, subTasks = [] }) => nestedIn(node === undefined ? subTasks : [node, ...subTasks]));
+  return eventsIn(events).flatMap((event) => {
+    if (event.type === "TaskAdded") return nestedIn([event.node]);
+    return event.type === "TaskSucceeded" ? nestedIn(event.subTasks ?? []) : [];
+  });
 }
 
 export function nestedIn(nodes: readonly NodeSpec[]): NestedWorkflow[] {
@@ -40,10 +42,11 @@ export type KeyOf = (key: number) => number;
 /** Rewrites the instance keys in events. Only the address of a parent has one. */
 export function withKeys(events: string, keyOf: KeyOf): string {
   if (!events.includes('"parent":{')) return events;
-  const parsed = JSON.parse(events) as readonly { parent?: ParentAddress | number }[];
-  return JSON.stringify(
-    parsed.map((event) =>
-      typeof event.parent === "object" ? { ...event, parent: withKey(event.parent, keyOf) } : event,
+  return textOfEvents(
+    eventsIn(events).map((event) =>
+      event.type !== "TaskAdded" && "parent" in event && event.parent !== undefined
+        ? { ...event, parent: withKey(event.parent, keyOf) }
+        : event,
     ),
   );
 }

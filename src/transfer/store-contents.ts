@@ -2,13 +2,12 @@ import { firstKey } from "../stores/instance-key.ts";
 import type { FinishedRow, InstanceRow, InstanceSummary, OutboxRow, Store } from "../stores/store.ts";
 import type { PayloadRef } from "../kernel/payload.ts";
 import type { OutboxMessage } from "../runtime/outbox.ts";
-import type { AttemptRow, KeyRow, PartKind, Rows, TurnRow, ValueRow } from "./export-line.ts";
+import type { KeyRow, PartKind, Rows, TurnRow, ValueRow } from "./export-line.ts";
 import { readFinished } from "./finished-row.ts";
 import { payloadRefs } from "./references.ts";
 
 const instancesPerPage = 500;
 const turnsPerPage = 100;
-const attemptsPerPage = 500;
 
 /** Number of queries under way at once: on a server the round trip takes far longer than the query. */
 const instancesAhead = 8;
@@ -26,9 +25,6 @@ export type Part = {
 
 /** An instance: its row, and a stream of its other rows. */
 export type FoundInstance = Head & { readonly parts: AsyncIterable<Part> };
-
-/** First page of rows, which is all that most instances have: it is read ahead. */
-type Opening = readonly [turns: readonly TurnRow[], attempts: readonly AttemptRow[]];
 
 /** Reads all rows of instances, page by page, from a store that nobody writes to. */
 export class StoreContents {
@@ -68,16 +64,16 @@ export class StoreContents {
   }
 
   #parts(instance: number): AsyncGenerator<Part> {
-    const opening = Promise.all([this.#turns(instance, -1), this.#store.loadTasks(instance)]);
+    // The first page of turns, which is all that most instances have, is read ahead.
+    const opening = this.#turns(instance, -1);
     // The reader of the stream gets the error; without a reader it is dropped.
     opening.catch(() => undefined);
     return this.#partsAfter(instance, opening);
   }
 
   /** Large values come after the turn that first refers to them. */
-  async *#partsAfter(instance: number, opening: Promise<Opening>): AsyncGenerator<Part> {
-    const [first, attempts] = await opening;
-    let turns = first;
+  async *#partsAfter(instance: number, opening: Promise<readonly TurnRow[]>): AsyncGenerator<Part> {
+    let turns = await opening;
     // References go up from turn to turn, so those that are not above the last were there before.
     let lastRef = -1;
     while (turns.length > 0) {
@@ -88,9 +84,6 @@ export class StoreContents {
       for (const refs of inPages(found)) yield { kind: "payloads", rows: await this.#values(instance, refs) };
       const isLast = turns.length < turnsPerPage;
       turns = isLast ? [] : await this.#turns(instance, turns.at(-1)?.turn ?? 0);
-    }
-    for (let start = 0; start < attempts.length; start += attemptsPerPage) {
-      yield { kind: "tasks", rows: attempts.slice(start, start + attemptsPerPage) };
     }
   }
 

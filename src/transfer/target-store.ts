@@ -3,6 +3,7 @@ import { EngineError, hasCode } from "../base/error.ts";
 import { preview } from "../base/preview.ts";
 import { FencingToken } from "../runtime/fencing-token.ts";
 import { lastKeyOf, shardOfId } from "../stores/instance-key.ts";
+import { numberBefore } from "../stores/message-number.ts";
 import {
   type Changes,
   type ClusterView,
@@ -35,6 +36,7 @@ export class TargetStore {
   readonly shardCount: number;
   readonly #importer = importerName(randomUUID());
   #tokens: readonly FencingToken[] = [];
+  #incarnation = 0;
   #changes = noChanges();
   readonly #touched = new Set<number>();
   #rows = 0;
@@ -81,6 +83,11 @@ export class TargetStore {
   /** Highest key that was ever assigned, by shard. */
   get lastKeys(): number[] {
     return this.#tokens.map(({ lastKey }) => lastKey);
+  }
+
+  /** Number before that of the first message between two shards. */
+  get numberBefore(): number {
+    return numberBefore(this.#incarnation);
   }
 
   shardOf(id: string): number {
@@ -148,6 +155,7 @@ export class TargetStore {
       claims.push(claim);
     }
     this.#tokens = claims.map((claim, shard) => new FencingToken(shard, claim));
+    this.#incarnation = claims[0]?.incarnation ?? 0;
   }
 
   async #refuseUnlessEmpty(): Promise<void> {

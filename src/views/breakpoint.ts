@@ -3,6 +3,7 @@ import type { Machine } from "../kernel/machine.ts";
 import { isInFlight, Phase, statusOf } from "../kernel/task-state.ts";
 import type { InstanceStatus, TaskStatus } from "../kernel/status.ts";
 import { taskNumbers } from "./instance-view.ts";
+import { localName } from "../base/namespace.ts";
 
 /** The progress of an instance: completed and running tasks, the DAG, and the context that it would continue with. */
 export interface Breakpoint {
@@ -34,7 +35,7 @@ export function viewBreakpoint(machine: Machine, now: number): Omit<Breakpoint, 
     return parent === undefined ? [] : [{ from: name(parent), to: name(task), isOff: false }];
   });
   return {
-    instanceId: address.id,
+    instanceId: localName(address.id),
     status: state.status,
     completedTasks: tasks.filter((task) => state.phase(task) === Phase.success).map(name),
     runningTasks: tasks.filter((task) => isInFlight(state.phase(task))).map(name),

@@ -6,10 +6,13 @@ import type { TaskKind } from "../kernel/task-definition.ts";
 import { causeOf, isFailed, isInFlight, Phase, statusOf } from "../kernel/task-state.ts";
 import type { Failure } from "../kernel/failure.ts";
 import type { CancelCause, InstanceStatus, TaskStatus } from "../kernel/status.ts";
-import { waitInside } from "./wait-inside.ts";
+import type { TaskWaitView } from "./wait.ts";
+import { waitingSince, waitInside } from "./wait-inside.ts";
+import { type LiveWaits, viewWaiting, type WaitingView } from "./waiting.ts";
+import { localName } from "../base/namespace.ts";
 
 /** The status of an instance and of its tasks. Times are epoch milliseconds. */
-export interface InstanceView {
+export interface InstanceView extends WaitingView {
   readonly instanceId: string;
   readonly workflowName: string;
   readonly workflowVersion: string;
@@ -27,6 +30,8 @@ export interface InstanceView {
   readonly reason: string | undefined;
   /** The source of the start: a user, a schedule, a parent, or another instance. */
   readonly trigger: Trigger;
+  /** The application that it belongs to, inside its namespace. */
+  readonly app: string | undefined;
   readonly createdAt: number;
   /** Time of the last turn. */
   readonly updatedAt: number;
@@ -60,7 +65,7 @@ export interface TaskView {
   /** The name of the task that generated this sub-task. */
   readonly parentTask: string | undefined;
   /** The reason why the task does not run, unless its predecessors are the reason. */
-  readonly waitingFor: string | undefined;
+  readonly wait: TaskWaitView | undefined;
 }
 
 /** One task in detail. */
@@ -74,18 +79,16 @@ export interface TaskDetails extends TaskView {
   readonly subTasks: Readonly<Partial<Record<TaskStatus, number>>>;
 }
 
-export type WaitingReason = (task: number) => string | undefined;
-
 export function viewInstance(
   machine: Machine,
-  waitingFor: WaitingReason,
+  live: LiveWaits,
 ): Omit<InstanceView, "customStatus" | "attention" | "historyLength"> {
   const { state, address } = machine;
   const numbers = taskNumbers(machine);
-  const tasks = numbers.map((task) => viewTask(machine, task, waitingFor));
+  const tasks = numbers.map((task) => viewTask(machine, task, live.taskWait));
   return {
-    instanceId: address.id,
-    workflowName: state.workflow,
+    instanceId: localName(address.id),
+    workflowName: localName(state.workflow),
     workflowVersion: state.version,
     kind: machine.kind,
     status: state.status,
@@ -94,16 +97,18 @@ export function viewInstance(
     generation: state.generation,
     reason: state.reason,
     trigger: state.trigger,
+    app: state.app,
     createdAt: state.createdAt,
     updatedAt: state.updatedAt,
     startedAt: state.startedAt,
     endedAt: state.endedAt,
-    parentInstanceId: state.parent?.id,
+    parentInstanceId: localOrNone(state.parent?.id),
+    ...viewWaiting(machine, live),
     tasks,
   };
 }
 
-export function viewTask(machine: Machine, task: number, waitingFor: WaitingReason): TaskView {
+export function viewTask(machine: Machine, task: number, taskWait: LiveWaits["taskWait"]): TaskView {
   const { state } = machine;
   const definition = state.definition(task);
   const record = state.record(task);
@@ -123,10 +128,14 @@ export function viewTask(machine: Machine, task: number, waitingFor: WaitingReas
     worker: record?.worker,
     failure: record?.failure,
     retryAt: record?.retryAt,
-    childInstanceId: record?.childId,
+    childInstanceId: localOrNone(record?.childId),
     parentTask: parent === undefined ? undefined : state.definition(parent).name,
-    waitingFor: waitingReason(machine, task, waitingFor),
+    wait: waitOf(machine, task, taskWait),
   };
+}
+
+function localOrNone(id: string | undefined): string | undefined {
+  return id === undefined ? undefined : localName(id);
 }
 
 export function countSubTasks(machine: Machine, parent: number): TaskDetails["subTasks"] {
@@ -140,10 +149,11 @@ export function countSubTasks(machine: Machine, parent: number): TaskDetails["su
   return counts;
 }
 
-function waitingReason(machine: Machine, task: number, dispatcherSays: WaitingReason): string | undefined {
+function waitOf(machine: Machine, task: number, taskWait: LiveWaits["taskWait"]): TaskWaitView | undefined {
   const { state } = machine;
   // A task on record as running may be waiting for its slot or its job again after a restart.
-  return isInFlight(state.phase(task)) ? dispatcherSays(task) : waitInside(state, task)?.text;
+  const wait = isInFlight(state.phase(task)) ? taskWait(task) : waitInside(state, task);
+  return wait && { ...wait, since: waitingSince(machine, task) };
 }
 
 /** The numbers of all tasks of the instance, without sub-tasks that were removed because their parent ran again. */

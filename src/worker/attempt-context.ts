@@ -2,6 +2,7 @@ import { EngineError } from "../base/error.ts";
 import type { ContextLog } from "../base/context-log.ts";
 import type { Logger } from "../base/logger.ts";
 import { toJsonText } from "../base/json-text.ts";
+import { localName } from "../base/namespace.ts";
 import type { JobContext, ProgressReport } from "../authoring/job.ts";
 import type { Task } from "../authoring/task.ts";
 import type { OnTaskLog } from "../dispatch/task-log.ts";
@@ -14,10 +15,8 @@ import { attemptLog, type RunIdentity } from "./attempt-log.ts";
 import { progressOf } from "./task-progress.ts";
 import { subTaskNode } from "./sub-task-node.ts";
 
-export interface AttemptContextOptions {
-  readonly run: RunIdentity;
-  readonly inputs: TaskInputs;
-  readonly abort: Abort;
+/** The part of a context that all attempts of a worker share. */
+export interface ContextServices {
   readonly logger: Logger;
   readonly subTasksMax: number;
   readonly onTaskLog?: OnTaskLog | undefined;
@@ -26,7 +25,10 @@ export interface AttemptContextOptions {
 
 /** Implements the context of a job. Its parts are created at first use, because most jobs use few of them. */
 export class AttemptContext implements JobContext {
-  readonly #options: AttemptContextOptions;
+  readonly #run: RunIdentity;
+  readonly #inputs: TaskInputs;
+  readonly #abort: Abort;
+  readonly #services: ContextServices;
   #context: Readonly<Record<string, unknown>> | undefined;
   #outputs: Readonly<Record<string, unknown>> | undefined;
   #log: ContextLog | undefined;
@@ -34,52 +36,59 @@ export class AttemptContext implements JobContext {
   #subTasks: Map<string, NodeSpec> | undefined;
   #closed = false;
 
-  constructor(options: AttemptContextOptions) {
-    this.#options = options;
+  constructor(run: RunIdentity, inputs: TaskInputs, abort: Abort, services: ContextServices) {
+    this.#run = run;
+    this.#inputs = inputs;
+    this.#abort = abort;
+    this.#services = services;
+  }
+
+  get run(): RunIdentity {
+    return this.#run;
   }
 
   get instanceId(): string {
-    return this.#options.run.instanceId;
+    return localName(this.#run.instanceId);
   }
 
   get workflowName(): string {
-    return this.#options.run.workflowName;
+    return localName(this.#run.workflowName);
   }
 
   get taskName(): string {
-    return this.#options.run.taskName;
+    return this.#run.taskName;
   }
 
   get taskId(): string {
-    return `${this.#options.run.instanceId}::${this.#options.run.task}`;
+    return `${this.#run.instanceId}::${this.#run.task}`;
   }
 
   get attempt(): number {
-    return this.#options.run.attempt;
+    return this.#run.attempt;
   }
 
   get attemptId(): string {
-    return this.#options.run.attemptId;
+    return this.#run.attemptId;
   }
 
   get traceparent(): string | undefined {
-    return this.#options.run.traceparent;
+    return this.#run.traceparent;
   }
 
   get signal(): AbortSignal {
-    return this.#options.abort.signal;
+    return this.#abort.signal;
   }
 
   get context(): Readonly<Record<string, unknown>> {
-    return (this.#context ??= parseEach(this.#options.inputs.context));
+    return (this.#context ??= parseEach(this.#inputs.context));
   }
 
   get outputs(): Readonly<Record<string, unknown>> {
-    return (this.#outputs ??= parseEach(this.#options.inputs.outputs));
+    return (this.#outputs ??= parseEach(this.#inputs.outputs));
   }
 
   get log(): ContextLog {
-    return (this.#log ??= attemptLog(this.#options.logger, this.#options.run, this.#options.onTaskLog));
+    return (this.#log ??= attemptLog(this.#services.logger, this.#run, this.#services.onTaskLog));
   }
 
   /** SUBTASK_INVALID, SUBTASK_LIMIT. */
@@ -88,7 +97,7 @@ export class AttemptContext implements JobContext {
     const node = subTaskNode(task, this.taskName);
     const { name } = task;
     const subTasks = (this.#subTasks ??= new Map<string, NodeSpec>());
-    const max = this.#options.subTasksMax;
+    const max = this.#services.subTasksMax;
     if (subTasks.has(name)) {
       throw new EngineError("SUBTASK_INVALID", `task "${this.taskName}" generates two sub-tasks called "${name}"`);
     }
@@ -116,7 +125,7 @@ export class AttemptContext implements JobContext {
   /** OPTION_INVALID. */
   reportProgress(report: ProgressReport): void {
     if (this.#isClosed("reportProgress")) return;
-    this.#options.onProgress?.(this.attemptId, progressOf(report, this.taskName));
+    this.#services.onProgress?.(this.attemptId, progressOf(report, this.taskName));
   }
 
   /** Ends the attempt: later calls of a job that keeps running are ignored. */

@@ -2,6 +2,7 @@ import { EngineError } from "../base/error.ts";
 import { utf8Length } from "../base/utf8.ts";
 import { toJsonText } from "../base/json-text.ts";
 import type { Job } from "../authoring/job.ts";
+import type { TaskOfInstance } from "../dispatch/task-run.ts";
 import type { NodeSpec } from "../kernel/node-spec.ts";
 import type { Outcome } from "../kernel/input.ts";
 import { payloadBytesMax } from "../kernel/payload.ts";
@@ -9,7 +10,7 @@ import type { AttemptContext } from "./attempt-context.ts";
 import { failureFrom } from "./failure-from.ts";
 
 /** Checks generated sub-tasks against the engine's jobs and workflows, and completes them; rejects if one could never run. */
-export type CheckSubTasks = (subTasks: readonly NodeSpec[], parentName: string) => Promise<readonly NodeSpec[]>;
+export type CheckSubTasks = (subTasks: readonly NodeSpec[], parent: TaskOfInstance) => Promise<readonly NodeSpec[]>;
 
 /** Calls the job and turns its result or error into an outcome. Never throws; synchronous if the job is. */
 export function callJob(
@@ -20,9 +21,9 @@ export function callJob(
 ): Outcome | Promise<Outcome> {
   try {
     const output = job.fn(params, context);
-    if (!isThenable(output)) return checkOutcome(endWithSuccess(output, context), context.taskName, checkSubTasks);
+    if (!isThenable(output)) return checkOutcome(endWithSuccess(output, context), context.run, checkSubTasks);
     return Promise.resolve(output).then(
-      (value) => checkOutcome(endWithSuccess(value, context), context.taskName, checkSubTasks),
+      (value) => checkOutcome(endWithSuccess(value, context), context.run, checkSubTasks),
       (error: unknown) => endWithFailure(error, context),
     );
   } catch (error) {
@@ -37,18 +38,22 @@ export function failureOutcome(error: unknown): Outcome {
 /** Checks the sub-tasks of an outcome; the outcome is a failure if one of them is refused. */
 export function checkOutcome(
   outcome: Outcome,
-  taskName: string,
+  task: TaskOfInstance,
   checkSubTasks: CheckSubTasks | undefined,
 ): Outcome | Promise<Outcome> {
   if (checkSubTasks === undefined || outcome.kind !== "success" || outcome.subTasks === undefined) return outcome;
-  return checkSubTasks(outcome.subTasks, taskName).then((subTasks) => ({ ...outcome, subTasks }), failureOutcome);
+  return checkSubTasks(outcome.subTasks, task).then((subTasks) => ({ ...outcome, subTasks }), failureOutcome);
 }
+
+/** The outcome of a job that leaves nothing behind, shared by all of them. */
+const plainSuccess: Outcome = Object.freeze({ kind: "success" });
 
 function endWithSuccess(value: unknown, context: AttemptContext): Outcome {
   try {
     const output = outputText(value, context.taskName);
     context.close();
     const { patch, subTasks } = context;
+    if (output === undefined && patch === undefined && subTasks === undefined) return plainSuccess;
     return {
       kind: "success",
       ...(output === undefined ? {} : { output }),
@@ -67,6 +72,7 @@ function endWithFailure(error: unknown, context: AttemptContext): Outcome {
 
 /** VALUE_NOT_SERIALIZABLE, OUTPUT_TOO_LARGE. */
 function outputText(value: unknown, taskName: string): string | undefined {
+  if (value === undefined) return undefined;
   const text = toJsonText(value, `the output of task "${taskName}"`);
   if (text === undefined) return undefined;
   const bytes = utf8Length(text);

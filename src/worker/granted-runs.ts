@@ -17,13 +17,12 @@ import { failureOutcome } from "./call-job.ts";
 import type { EmbeddedWorker } from "./embedded-worker.ts";
 import { GrantWindow } from "./grant-window.ts";
 import { earlier, elapsedMs, type Moment } from "../base/moment.ts";
+import { localName } from "../base/namespace.ts";
 
 export interface GrantedRunsParts {
   readonly clock: Clock;
   readonly worker: EmbeddedWorker;
   readonly slots: number;
-  /** The lease of an attempt: without a renewal for this long, it is stopped. */
-  readonly leaseMs: number;
   readonly send: (message: WorkerMessage) => void;
 }
 
@@ -39,15 +38,28 @@ export class GrantedRuns {
   readonly #parts: GrantedRunsParts;
   readonly #running = new Map<string, GrantedRun>();
   readonly #results = new Map<string, PendingResult>();
-  /** The latest epoch seen of each shard. */
+  /** The latest epoch seen of each shard, in the latest incarnation of the store: epochs of another do not compare. */
   readonly #epochs = new Map<number, number>();
+  #incarnation = 0;
   #window = new GrantWindow();
+  /** The lease of an attempt: without a renewal for this long, it is stopped. */
+  #leaseMs: number;
+  #isClosed = false;
   #isStopping = false;
   #timer: Timer | undefined;
-  #onIdle: (() => void) | undefined;
+  readonly #idleWaiters: (() => void)[] = [];
 
-  constructor(parts: GrantedRunsParts) {
+  constructor(parts: GrantedRunsParts, leaseMs: number) {
     this.#parts = parts;
+    this.#leaseMs = leaseMs;
+  }
+
+  /** Sets the lease of all attempts, because the member has its own patience. */
+  setLease(leaseMs: number): void {
+    this.#leaseMs = leaseMs;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.#armTimer();
   }
 
   get runningCount(): number {
@@ -163,8 +175,14 @@ export class GrantedRuns {
 
   // Stopping
 
+  /** Refuses new grants. */
+  close(): void {
+    this.#isClosed = true;
+  }
+
   /** Refuses new grants and aborts all running attempts. */
   stop(): void {
+    this.close();
     this.#isStopping = true;
     for (const { abort } of this.#running.values()) {
       abort.abort(new DOMException("the worker is stopping", "AbortError"));
@@ -183,13 +201,14 @@ export class GrantedRuns {
   /** Resolves when nothing runs and every result is acknowledged. */
   whenIdle(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#onIdle = resolve;
+    this.#idleWaiters.push(resolve);
     this.#resolveIfIdle();
     return promise;
   }
 
   #resolveIfIdle(): void {
-    if (this.#running.size + this.#results.size === 0) this.#onIdle?.();
+    if (this.#running.size + this.#results.size > 0) return;
+    for (const resolve of this.#idleWaiters.splice(0)) resolve();
   }
 
   // Running
@@ -197,6 +216,11 @@ export class GrantedRuns {
   /** Returns why a grant of an earlier owner of the shard is refused; undefined if it is not. */
   #reasonFenced({ fence }: Grant): string | undefined {
     if (fence === undefined) return undefined;
+    const { incarnation } = fence;
+    if (incarnation < this.#incarnation)
+      return `the store has a later incarnation: ${this.#incarnation}, not ${incarnation}`;
+    if (incarnation > this.#incarnation) this.#epochs.clear();
+    this.#incarnation = incarnation;
     const epoch = this.#epochs.get(fence.shard) ?? 0;
     if (fence.epoch < epoch) return `shard ${fence.shard} has a later owner: epoch ${epoch}, not ${fence.epoch}`;
     this.#epochs.set(fence.shard, fence.epoch);
@@ -204,17 +228,17 @@ export class GrantedRuns {
   }
 
   #reasonToRefuse({ descriptor }: Grant, renewedAt: Moment): string | undefined {
-    const { clock, worker, slots, leaseMs } = this.#parts;
+    const { clock, worker, slots } = this.#parts;
     const { attemptId, job } = descriptor;
     const running = this.#running.get(attemptId);
     if (running !== undefined) {
       this.#stop(running, new DOMException("the task was granted anew", "AbortError"));
       return "an earlier go at the attempt was still running";
     }
-    if (this.#isStopping) return "the worker is stopping";
-    if (!worker.hasJob(job)) return `the worker has no job ${job}`;
+    if (this.#isClosed) return "the worker is stopping";
+    if (!worker.hasJob(job)) return `the worker has no job ${localName(job)}`;
     if (this.#running.size >= slots) return `all ${slots} slots are in use`;
-    if (elapsedMs(clock, renewedAt) >= leaseMs) return "the worker has been cut off for too long";
+    if (elapsedMs(clock, renewedAt) >= this.#leaseMs) return "the worker has been cut off for too long";
     return undefined;
   }
 
@@ -268,8 +292,8 @@ export class GrantedRuns {
   /** Arms one timer for the lease that expires first; renewals only postpone it. */
   #armTimer(): void {
     if (this.#timer !== undefined || this.#running.size === 0) return;
-    const { clock, leaseMs } = this.#parts;
-    const leftMs = Array.from(this.#running.values(), (run) => leaseMs - elapsedMs(clock, run.renewedAt));
+    const { clock } = this.#parts;
+    const leftMs = Array.from(this.#running.values(), (run) => this.#leaseMs - elapsedMs(clock, run.renewedAt));
     // The timer may fire slightly early; then the next delay must not be zero.
     this.#timer = clock.after(Math.max(1, Math.min(...leftMs)), () => {
       this.#timer = undefined;
@@ -280,9 +304,9 @@ export class GrantedRuns {
 
   /** Stops attempts whose lease has expired. Also called periodically, because timers do not count the time a machine sleeps. */
   stopExpired(): void {
-    const { clock, leaseMs } = this.#parts;
+    const { clock } = this.#parts;
     for (const run of this.#running.values()) {
-      if (elapsedMs(clock, run.renewedAt) < leaseMs) continue;
+      if (elapsedMs(clock, run.renewedAt) < this.#leaseMs) continue;
       this.#stop(run, new DOMException("the lease of the task has expired: no member renewed it", "AbortError"));
       this.#finish(run, { kind: "lost" });
     }

@@ -1,6 +1,7 @@
 import { MessageChannel, type MessagePort, type ResourceLimits, Worker as Thread } from "node:worker_threads";
 import { EngineError } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
+import { localName, namespaceOf } from "../base/namespace.ts";
 import type { OnTaskLog } from "../dispatch/task-log.ts";
 import type { OnProgress } from "../dispatch/task-progress.ts";
 import type { Outcome } from "../kernel/input.ts";
@@ -102,8 +103,10 @@ export class JobThread {
   #log({ attemptId, level, fields, message }: Extract<FromThread, { type: "log" }>): void {
     this.#logger[level](fields, message);
     if (this.#order === undefined || !this.#isRunning(attemptId)) return;
-    const { instanceId, workflowName, taskName, attempt } = this.#order.run;
-    const bound = { instanceId, workflowName, taskName, attempt };
+    const { run } = this.#order;
+    const { taskName, attempt } = run;
+    const names = { namespace: namespaceOf(run.instanceId), instanceId: localName(run.instanceId) };
+    const bound = { ...names, workflowName: localName(run.workflowName), taskName, attempt };
     const own = Object.fromEntries(Object.entries(fields).filter(([name]) => !(name in bound)));
     this.#onTaskLog?.({ attemptId, ...bound, at: Date.now(), level, message, fields: own });
   }

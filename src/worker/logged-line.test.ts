@@ -7,6 +7,7 @@ import { loggedLine } from "./logged-line.ts";
 
 const identity = {
   attemptId: "i:1:0:1",
+  namespace: "default",
   instanceId: "i",
   workflowName: "w",
   taskName: "t",

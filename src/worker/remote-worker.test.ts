@@ -13,11 +13,12 @@ import {
   type RunningAttempt,
   type LeaseRenewal,
   type WorkerMessage,
+  type Welcome,
 } from "../dispatch/session-message.ts";
 import { parseWorkerMessage } from "../dispatch/session-schema.ts";
 import type { TaskRun } from "../dispatch/task-run.ts";
 import { SeededRandom } from "../testing/seeded-random.ts";
-import { Backoff } from "./backoff.ts";
+import { Backoff } from "../base/backoff.ts";
 import { GrantWindow } from "./grant-window.ts";
 import { RemoteWorker, type RemoteWorkerOptions } from "./remote-worker.ts";
 import { LogBook } from "../testing/log-book.rig.ts";
@@ -129,8 +130,10 @@ class WorkerRig {
     return this.links.at(-1)!;
   }
 
-  welcome(sequence: number, link = this.link, given: Partial<LeaseRenewal> = {}): void {
-    link.say({ type: "Welcome", welcome: "m/w", sequence, unwanted: [], undecided: [], renewalAges: [], ...given });
+  welcome(sequence: number, link = this.link, given: Partial<Welcome> = {}): void {
+    const timings = { beatMs: workerBeatMs, lostMs: workerLostMs };
+    const lists = { unwanted: [], undecided: [], renewalAges: [] };
+    link.say({ type: "Welcome", welcome: "m/w", sequence, ...timings, ...lists, ...given });
   }
 
   renew(sequence: number, given: Partial<LeaseRenewal> = {}): void {
@@ -361,12 +364,21 @@ describe("a grant", () => {
 
   test("from an earlier owner of the shard than one that was heard of is refused, whatever else", async () => {
     const rig = await welcomed({ slots: 5 });
-    await rig.grant("a", 1, { fence: { shard: 1, epoch: 5 } });
-    await rig.grant("b", 2, { fence: { shard: 1, epoch: 4 } });
-    await rig.grant("c", 3, { fence: { shard: 2, epoch: 1 } });
-    await rig.grant("d", 4, { fence: { shard: 1, epoch: 5 } });
+    await rig.grant("a", 1, { fence: { incarnation: 0, shard: 1, epoch: 5 } });
+    await rig.grant("b", 2, { fence: { incarnation: 0, shard: 1, epoch: 4 } });
+    await rig.grant("c", 3, { fence: { incarnation: 0, shard: 2, epoch: 1 } });
+    await rig.grant("d", 4, { fence: { incarnation: 0, shard: 1, epoch: 5 } });
     assert.deepEqual(rig.starts, ["a", "c", "d"]);
     assert.match(rig.link.last("Refused").why, /shard 1 has a later owner: epoch 5, not 4/);
+  });
+
+  test("after a restore of the store is taken whatever the epoch, and none from before it any more", async () => {
+    const rig = await welcomed({ slots: 5 });
+    await rig.grant("a", 1, { fence: { incarnation: 0, shard: 1, epoch: 5 } });
+    await rig.grant("b", 2, { fence: { incarnation: 7, shard: 1, epoch: 2 } });
+    await rig.grant("c", 3, { fence: { incarnation: 0, shard: 1, epoch: 9 } });
+    assert.deepEqual(rig.starts, ["a", "b"]);
+    assert.match(rig.link.last("Refused").why, /the store has a later incarnation: 7, not 0/);
   });
 
   test("of what still runs under another one stops that, and is refused: it may come again", async () => {
@@ -643,6 +655,48 @@ describe("stopping", () => {
     await rig.finish("stubborn");
     assert.deepEqual(rig.link.take("Result"), []);
   });
+});
+
+describe("draining", () => {
+  test("lets jobs end, refuses new ones, and waits until the results are acknowledged", async () => {
+    const rig = await welcomed({ slots: 3 });
+    await rig.grant("runs", 1);
+    let isOver = false;
+    const drained = rig.worker.drain().then(() => (isOver = true));
+    rig.renews = false;
+    await settle();
+    assert.equal(rig.link.last("Hello").slots, 0);
+    await rig.grant("late", 2);
+    assert.match(rig.link.take("Refused")[0]?.why ?? "", /stopping/);
+    assert.equal(rig.running.get("runs")?.ctx.signal.aborted, false);
+    await rig.finish("runs");
+    assert.equal(rig.link.last("Result").outcome.kind, "success");
+    assert.equal(isOver, false);
+    rig.link.say({ type: "Acknowledged", attemptId: "runs", grant: 1 });
+    await drained;
+    assert.equal(rig.worker.drain(), rig.worker.drain());
+    assert.equal(rig.link.isClosed, false, "it leaves when it is stopped");
+    await rig.worker.stop();
+    assert.equal(rig.clock.timerCount, 0);
+  });
+});
+
+test("the timings of the member that welcomes a worker are in force for its heartbeats and leases", async () => {
+  const rig = new WorkerRig();
+  rig.renews = false;
+  await rig.start();
+  rig.welcome(1, rig.link, { beatMs: 1000, lostMs: 4000 });
+  await rig.grant("a", 1);
+  for (let passed = 0; passed < 4; passed++) {
+    await rig.clock.advance(1000);
+    const beat = rig.link.take("Heartbeat").at(-1);
+    assert.ok(beat !== undefined, `a heartbeat after ${passed + 1} s`);
+    rig.renew(beat.sequence);
+  }
+  await rig.clock.advance(1000);
+  assert.equal(rig.running.get("a")?.ctx.signal.aborted, false);
+  await rig.clock.advance(ownPatience * 4000);
+  assert.equal(rig.running.get("a")?.ctx.signal.aborted, true);
 });
 
 test("grants are good once, and not after their window is closed", () => {

@@ -2,17 +2,20 @@ import type { Clock, Timer } from "../base/clock.ts";
 import { messageOf } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Random } from "../base/random.ts";
-import { type ClusterTimings, defaultTimings, ownPatience } from "../cluster/timings.ts";
+import { localName } from "../base/namespace.ts";
+import { defaultTimings, ownPatience, type WorkerTimings } from "../cluster/timings.ts";
 import type { Link, LinkListener } from "../dispatch/link.ts";
 import {
   formatMessage,
+  type JobDetails,
   type MemberMessage,
   type LeaseRenewal,
   type WorkerMessage,
 } from "../dispatch/session-message.ts";
 import { parseMemberMessage } from "../dispatch/session-schema.ts";
-import { Backoff } from "./backoff.ts";
-import { type AroundJob, EmbeddedWorker, type JobLookup } from "./embedded-worker.ts";
+import { Backoff } from "../base/backoff.ts";
+import { EmbeddedWorker, type JobLookup } from "./embedded-worker.ts";
+import type { AroundJob } from "./job-call.ts";
 import { GrantedRuns } from "./granted-runs.ts";
 import { loggedLine } from "./logged-line.ts";
 import { SentHeartbeats } from "./sent-heartbeats.ts";
@@ -21,6 +24,8 @@ import type { ThreadWorker } from "./thread-worker.ts";
 /** Jobs by id; all of them are announced to members. A `Map` fits. */
 export interface JobCatalogue extends JobLookup {
   keys(): Iterable<string>;
+  /** Announcements of the jobs, which members keep so that workflows can use jobs that the members do not have. */
+  details?(): readonly JobDetails[];
 }
 
 export interface RemoteWorkerOptions {
@@ -30,7 +35,10 @@ export interface RemoteWorkerOptions {
   readonly jobs: JobCatalogue;
   /** Opens a link to a member; its messages go to the listener. */
   readonly connect: (listener: LinkListener) => Link;
-  readonly timings?: Pick<ClusterTimings, "workerBeatMs" | "workerLostMs">;
+  /** In force until a member has welcomed the worker with its own. */
+  readonly timings?: WorkerTimings;
+  /** Called each time a member has welcomed the worker. */
+  readonly onConnected?: () => void;
   /** Limit of concurrent attempts. Default 10. */
   readonly slots?: number;
   readonly aroundJob?: AroundJob;
@@ -59,7 +67,7 @@ export class RemoteWorker {
   readonly #worker: EmbeddedWorker;
   readonly #runs: GrantedRuns;
   readonly #backoff: Backoff;
-  readonly #beatMs: number;
+  #beatMs: number;
   readonly #slots: number;
   #link: Link | undefined;
   /** Counts the links, to ignore messages of earlier ones. */
@@ -74,7 +82,8 @@ export class RemoteWorker {
   #tickTimer: Timer | undefined;
   #reconnectTimer: Timer | undefined;
   /** Announces no slots any more. */
-  #isStopping = false;
+  #isDraining = false;
+  #drained: Promise<void> | undefined;
   #stopped: Promise<void> | undefined;
 
   constructor(options: RemoteWorkerOptions) {
@@ -82,7 +91,8 @@ export class RemoteWorker {
     this.id = random.uuid(clock.now());
     this.#options = options;
     this.#worker = new EmbeddedWorker({
-      jobs,
+      // Grants have the qualified id of the job.
+      jobs: { get: (id) => jobs.get(localName(id)) },
       logger,
       address: this.id,
       onTaskLog: (line) => this.#send({ type: "Logged", lines: [loggedLine(line)] }),
@@ -94,13 +104,8 @@ export class RemoteWorker {
     this.#beatMs = timings.workerBeatMs;
     this.#heartbeats = new SentHeartbeats(clock);
     this.#backoff = new Backoff(random, { firstMs: this.#beatMs / 40, lastMs: this.#beatMs / 2 });
-    this.#runs = new GrantedRuns({
-      clock,
-      worker: this.#worker,
-      slots,
-      leaseMs: ownPatience * timings.workerLostMs,
-      send: (message) => this.#send(message),
-    });
+    const parts = { clock, worker: this.#worker, slots, send: (message: WorkerMessage) => this.#send(message) };
+    this.#runs = new GrantedRuns(parts, ownPatience * timings.workerLostMs);
   }
 
   /** A member has welcomed it, and the link is alive. */
@@ -130,6 +135,11 @@ export class RemoteWorker {
   /** Called when the worker has other jobs than before. */
   onJobsChanged(): void {
     if (this.#link !== undefined) this.#announce();
+  }
+
+  /** Refuses new grants. Resolves when all running attempts have ended and their results are acknowledged. */
+  drain(): Promise<void> {
+    return (this.#drained ??= this.#drain());
   }
 
   /** Refuses new grants, aborts running attempts, refuses those that do not succeed, and leaves. */
@@ -180,7 +190,7 @@ export class RemoteWorker {
     const isRepeated = why === this.#lastWhy;
     this.#lastWhy = why;
     logger[isRepeated ? "debug" : level](
-      { worker: this.id, why, pauseMs },
+      { worker: this.id, why, pauseMs: Math.round(pauseMs) },
       "the worker is not connected and will try again",
     );
     this.#reconnectTimer = clock.after(pauseMs, () => this.#open());
@@ -206,8 +216,11 @@ export class RemoteWorker {
     this.#isWelcome = true;
     this.#lastWhy = undefined;
     this.#lastWelcome = message.welcome;
+    this.#setBeat(message.beatMs);
+    this.#runs.setLease(ownPatience * message.lostMs);
     this.#backoff.reset();
     this.#onRenewal(message);
+    this.#options.onConnected?.();
   }
 
   #take(message: Exclude<MemberMessage, { type: "Welcome" | "Goodbye" }>): void {
@@ -237,14 +250,26 @@ export class RemoteWorker {
       else if (!this.#isWelcome) this.#announce();
       else this.#sendHeartbeat();
     }
-    this.#tickTimer = clock.after(this.#beatMs / ticksInBeat, () => this.#tick());
+    this.#armTick();
+  }
+
+  #armTick(): void {
+    this.#tickTimer?.cancel();
+    this.#tickTimer = this.#options.clock.after(this.#beatMs / ticksInBeat, () => this.#tick());
+  }
+
+  /** The next heartbeat is due by the new interval: a member with a shorter one would miss it otherwise. */
+  #setBeat(beatMs: number): void {
+    if (beatMs === this.#beatMs) return;
+    this.#beatMs = beatMs;
+    this.#armTick();
   }
 
   #sendHeartbeat(): void {
     this.#runs.resendResults();
     if (++this.#ticks % ticksInBeat !== 0) return;
-    // A stopping worker repeats its hello, because the first one without slots may have been lost.
-    if (this.#isStopping) return this.#announce();
+    // A draining worker repeats its hello, because the first one without slots may have been lost.
+    if (this.#isDraining) return this.#announce();
     const { runningKeys: running, finishedKeys: finished } = this.#runs;
     this.#send({
       type: "Heartbeat",
@@ -264,7 +289,9 @@ export class RemoteWorker {
       sequence: this.#heartbeats.nextSequence(),
       lastGrant: this.#runs.closeGrants(),
       jobs: [...jobs.keys()],
-      slots: this.#isStopping ? 0 : this.#slots,
+      // A member that has welcomed the worker knows them.
+      ...(!this.#isWelcome && jobs.details !== undefined && { jobDetails: jobs.details() }),
+      slots: this.#isDraining ? 0 : this.#slots,
       ...(this.#lastWelcome === undefined ? {} : { lastWelcome: this.#lastWelcome }),
       running,
       results,
@@ -277,11 +304,17 @@ export class RemoteWorker {
 
   // Stopping
 
+  async #drain(): Promise<void> {
+    this.#isDraining = true;
+    this.#runs.close();
+    if (this.#link !== undefined) this.#announce();
+    await this.#runs.whenIdle();
+  }
+
   async #stop(): Promise<void> {
     const { logger, graceMs = 5000 } = this.#options;
-    this.#isStopping = true;
     this.#runs.stop();
-    if (this.#link !== undefined) this.#announce();
+    void this.drain();
     await this.#awaitIdle(graceMs);
     const left = this.#runs.abandon().map(({ descriptor }) => descriptor.taskName);
     if (left.length > 0) logger.warn({ tasks: left }, "tasks that ignored the signal to stop are left behind");

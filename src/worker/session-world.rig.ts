@@ -454,7 +454,7 @@ export class World {
     member.superseded.clear();
     for (const work of left) {
       const { dispatcher } = member;
-      if (work.current === undefined || dispatcher.waitingFor(work.id) !== undefined) continue;
+      if (work.current === undefined || dispatcher.waitOf(work.id) !== undefined) continue;
       work.current = undefined;
       this.#giveUpLater(work);
     }
@@ -565,7 +565,7 @@ export class World {
   #moveToWorkers(): void {
     for (const work of this.works.values()) {
       const { dispatcher, sessions } = work.current?.member ?? {};
-      if (sessions?.all.length !== 0 || dispatcher?.waitingFor(work.id) === undefined) continue;
+      if (sessions?.all.length !== 0 || dispatcher?.waitOf(work.id) === undefined) continue;
       dispatcher.drop(({ attemptId }) => attemptId === work.id);
       work.current = undefined;
       this.#place(work);

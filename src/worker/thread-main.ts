@@ -35,10 +35,7 @@ class ThreadMain {
   async #outcome({ run, source, params, inputs, subTasksMax }: ThreadOrder, abort: Abort): Promise<Outcome> {
     try {
       const job = await loadJob(source);
-      const context = new AttemptContext({
-        run,
-        inputs,
-        abort,
+      const context = new AttemptContext(run, inputs, abort, {
         logger: this.#loggerOf(run.attemptId),
         subTasksMax,
         onProgress: (attemptId, progress) => this.#send({ type: "progress", attemptId, progress }),

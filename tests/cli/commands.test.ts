@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { cliFile, heddle, Running } from "./program.ts";
+import { HeddleClient } from "../../src/client.ts";
+import { begin, cliFile, heddle, Running } from "./program.ts";
 import { spawn } from "node:child_process";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
@@ -74,6 +75,18 @@ describe("heddle", () => {
     assert.match(stdout, /cli\.ts logs f-1$[^]*cli\.ts retry f-1$/m);
   });
 
+  test("a repeated submit says that it has started nothing", async () => {
+    const submit = ["submit", "failing", "--id", "repeated", "--url", url];
+    assert.deepEqual(await heddle(submit), { code: 0, stdout: "repeated\n", stderr: "" });
+    await new HeddleClient({ url }).end("repeated");
+    const { code, stdout, stderr } = await heddle(submit);
+    assert.deepEqual([code, stdout], [0, "repeated\n"]);
+    assert.match(
+      stderr,
+      /repeated was started before and is Failed; nothing new was started\. .* retry repeated --url/,
+    );
+  });
+
   test("run and submit take a file", async () => {
     const file = join(folder, "from-file.json");
     writeFileSync(file, JSON.stringify(spec));
@@ -97,11 +110,35 @@ describe("heddle", () => {
     );
     assert.match(await words("list", "--prefix", "nobody"), /No instances/);
     assert.match(await words("show", "shown"), /status +Failed[^]*TASK[^]*fail +Failed/);
+    assert.match(await words("show", "shown", "--attempts"), /^TASK +ATTEMPT[^]*^fail +1 +Failed/m);
     assert.equal((await json("show", "listed"))["status"], "Success");
     await json("run", "saying", "--id", "twice");
     assert.match(await words("show", "twice"), /^say +Success[^]*^say#2 +Success/m);
     assert.match(await words("show", "twice", "--task", "say#2"), /task +say \(number 1,/);
     await refused(1, /say#3/, "show", "twice", "--task", "say#3");
+  });
+
+  test("12.5 run, show and list say what an instance waits for, since when, and what to do", async (t) => {
+    const run = begin(t, ["run", "approval", "--id", "a-1"], { cwd: folder, env: { HEDDLE_URL: url } });
+    const [line] = await run.says(/waiting for event "approve" \(.*/);
+    assert.match(line, /\(\d\.\d s so far\); raise it with: .* event a-1 approve$/);
+    await words("event", "a-1", "Approve");
+    const shown = await words("show", "a-1");
+    assert.match(shown, /^Waits for:\n {2}event "approve", .*slow-app\.ts:\d+ \(.* so far\); raise it with: /m);
+    assert.match(shown, /^Came, but the code has not waited for it:\n {2}event "Approve" × 1 since /m);
+    assert.match(
+      await words("list", "--workflow", "approval"),
+      /a-1 +approval +Running .*event "approve" \(.* so far\)/,
+    );
+    await words("pause", "a-1", "--reason", "db move");
+    assert.match(
+      await words("show", "a-1"),
+      /the instance to be resumed, which .* has paused: db move \(.* so far\); resume/,
+    );
+    await run.says(/waiting for the instance to be resumed/);
+    await words("resume", "a-1");
+    await words("event", "a-1", "approve", "--data", "7");
+    assert.match((await run.ended).stdout, /Success\n7\n/);
   });
 
   test("logs, and logs -f until the end", async () => {
@@ -250,6 +287,19 @@ describe("heddle", () => {
     assert.equal((await json("cluster", "status"))["totalMembers"], 1);
     assert.match(await words("cluster", "workers"), /WORKER/);
     assert.equal((await json<unknown[]>("cluster", "workers")).length, 1);
+  });
+
+  test("what was refused comes with the command that helps", async () => {
+    const file = join(folder, "advised.json");
+    writeFileSync(file, JSON.stringify(spec));
+    await words("workflow", "save", file);
+    await refused(1, /versions with: .* workflow versions/, "workflow", "diff", "advised", "nope");
+    await refused(1, /versions with: .* workflow versions/, "workflow", "rollback", "advised", "nope");
+    await refused(1, /Only saved workflows can be deleted/, "workflow", "delete", "slow");
+    const elsewhere = /in namespace "other"[^]* workflow list --namespace other$/m;
+    await refused(1, elsewhere, "submit", "nowhere", "--namespace", "other");
+    writeFileSync(file, JSON.stringify(spec).replace("take-time", "not-exported"));
+    await refused(1, /job "not-exported" is not registered[^]*export this one as well/, "run", file);
   });
 
   test("exit codes: usage 2, not reachable 3, refused 1", async () => {

@@ -20,9 +20,9 @@ interface Surroundings {
   readonly input?: string;
 }
 
-/** Its variables and no others of ours. */
+/** Its variables and no others of ours, nor those by which npm tells a program that it started it. */
 function environment(env: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
-  const kept = Object.entries(process.env).filter(([name]) => !name.startsWith("HEDDLE_") && name !== "NODE_OPTIONS");
+  const kept = Object.entries(process.env).filter(([name]) => !/^(?:HEDDLE_|npm_|NODE_OPTIONS$)/.test(name));
   return { ...Object.fromEntries(kept), NO_COLOR: "1", ...env };
 }
 

@@ -13,7 +13,9 @@ import { HeddleClient } from "../../src/client.ts";
 import { memoryStore } from "../../src/testing.ts";
 import { exportInstances, importInstances } from "../../src/transfer.ts";
 import { begin, devServer, heddle, root, type Running } from "./program.ts";
+import { newDatabase } from "../databases/databases.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
+import { until } from "../support/until.ts";
 
 const appFile = join(import.meta.dirname, "slow-app.ts");
 
@@ -45,6 +47,31 @@ describe("heddle server", () => {
       .split("\n")
       .map((line) => JSON.parse(line) as { msg: string });
     assert.equal(lines.at(-1)?.msg, "the server has stopped");
+  });
+
+  test("ends when its stop is over, also if a job ignores it", { timeout: 60_000 }, async (t) => {
+    const folder = temporaryFolder(t);
+    const { url, running } = await server(t, folder, { args: ["--app", appFile, "--drain-seconds", "1"] });
+    const client = new HeddleClient({ url });
+    await client.start("stubborn", {}, { instanceId: "s" });
+    await until(async () => {
+      const { tasks } = await client.call("getInstance", { params: { id: "s" } });
+      return tasks.some(({ status }) => status === "Running");
+    });
+    running.child.kill("SIGTERM");
+    const { code, stdout } = await running.ended;
+    assert.equal(code, 0);
+    assert.match(stdout, /ignored the signal to stop[^]*the server has stopped"\}\n$/);
+  });
+
+  test("is reached by commands typed in its folder, and no other is when it has ended", async (t) => {
+    const folder = temporaryFolder(t);
+    const { running } = await server(t, folder, { args: ["--app", appFile] });
+    assert.match((await heddle(["workflow", "list"], { cwd: folder })).stdout, /endless/);
+    running.child.kill("SIGTERM");
+    await running.ended;
+    const { code, stderr } = await heddle(["workflow", "list"], { cwd: folder });
+    assert.deepEqual([code, /no server runs on the data of this folder/.test(stderr)], [3, true]);
   });
 
   test("settings that are wrong are all named, with where they were said", async (t) => {
@@ -184,6 +211,27 @@ describe("heddle export and import", () => {
   });
 });
 
+describe("heddle import", () => {
+  for (const kind of ["postgres", "mysql"] as const) {
+    test(`takes a file and standard input into a database server: ${kind}`, { timeout: 120_000 }, async (t) => {
+      const folder = temporaryFolder(t);
+      const { url, running } = await devServer(t, folder, { args: [appFile] });
+      const client = new HeddleClient({ url });
+      await client.result(await client.start("slow", {}, { instanceId: "moved" }));
+      running.child.kill("SIGTERM");
+      await running.ended;
+      assert.equal((await heddle(["export", "sqlite:.heddle/heddle.db", "all.jsonl"], { cwd: folder })).code, 0);
+      const fromFile = await heddle(["import", await newDatabase(kind, t), "all.jsonl"], { cwd: folder });
+      const input = readFileSync(join(folder, "all.jsonl"), "utf8");
+      const fromPipe = await heddle(["import", await newDatabase(kind, t)], { cwd: folder, input });
+      for (const { code, stdout, stderr } of [fromFile, fromPipe]) {
+        assert.equal(code, 0, stderr);
+        assert.match(stdout, /0 unfinished instances.*1 finished/);
+      }
+    });
+  }
+});
+
 describe("heddle export", () => {
   test("refuses a database that is not there, and makes none", async (t) => {
     const folder = temporaryFolder(t);
@@ -203,6 +251,8 @@ describe("heddle export", () => {
     const file = join(folder, "all.jsonl");
     const doors: Doors = {
       storage: async () => storage.connect(),
+      bus: async () => undefined,
+      pastEngine: () => Promise.reject(new Error("an export lives through no past")),
       transfer: async () => ({ exportInstances, importInstances }),
     };
     const argv = ["node", "heddle", "export", "memory:", file];

@@ -13,6 +13,9 @@ const dawdle = defineJob("dawdle", async (_params: undefined, ctx) => {
   await sleep(600_000, undefined, { signal: ctx.signal });
 });
 
+/** Takes no notice of the signal to stop. */
+const deaf = defineJob("deaf", async () => await sleep(600_000));
+
 const fail = defineJob("fail", () => {
   throw new Error("no luck today");
 });
@@ -20,7 +23,7 @@ const fail = defineJob("fail", () => {
 /** As one writes it first. */
 const say = defineJob("say", (_params: undefined, ctx) => ctx.log.info("it was said"));
 
-export const jobs = [takeTime, dawdle, fail, say];
+export const jobs = [takeTime, dawdle, deaf, fail, say];
 
 export const saying = defineWorkflow("saying", async (ctx) => {
   await ctx.all([ctx.run(say), ctx.run(say)]);
@@ -37,7 +40,14 @@ export const endless = new WorkflowBuilder()
   .withTask(new TaskBuilder("dawdle").withJobFunction(dawdle, undefined).withTimeout(600))
   .build();
 
+export const stubborn = new WorkflowBuilder()
+  .withName("stubborn")
+  .withTask(new TaskBuilder("deaf").withJobFunction(deaf, undefined).withTimeout(600))
+  .build();
+
 export const failing = new WorkflowBuilder()
   .withName("failing")
   .withTask(new TaskBuilder("fail").withJobFunction(fail, undefined))
   .build();
+
+export const approval = defineWorkflow("approval", async (ctx) => await ctx.waitForEvent("approve"));

@@ -20,6 +20,8 @@ const secret = "hdl_of_a_file";
 /** Without a server: they open stores, or start one. */
 const doors: Doors = {
   storage: () => Promise.reject(new Error("no command with a token opens a store")),
+  bus: () => Promise.reject(new Error("no command with a token connects to a bus")),
+  pastEngine: () => Promise.reject(new Error("no command with a token lives through a past")),
   transfer: () => Promise.reject(new Error("no command with a token opens a store")),
 };
 

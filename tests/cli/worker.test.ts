@@ -44,18 +44,19 @@ async function ranIn(engine: Engine): Promise<Set<unknown>> {
 
 const guard: WorkerRouteParts["guard"] = {
   authorize: ({ headers }) => {
-    if (headers.authorization === "Bearer hdl_w") return { name: "w", role: "worker" };
+    if (headers.authorization === "Bearer hdl_w")
+      return { name: "w", role: "worker", namespace: "default", isBound: false };
     throw new HttpError("UNAUTHORIZED", "a token is needed");
   },
 };
 
-/** The memory store allows several members, which SQLite does not, so workers can connect. */
 async function member(t: TestContext): Promise<Engine> {
   const engine = new Engine({
     storage: memoryStore(),
     jobs: [whereAmI],
     poolSize: 1,
-    cluster: { remoteWorkers: true, shards: 2, timings: { workerBeatMs: 1000, workerLostMs: 10_000 } },
+    remoteWorkers: true,
+    cluster: { shards: 2, timings: { workerBeatMs: 1000, workerLostMs: 10_000 } },
     logger: silentLogger,
   });
   await engine.start();
@@ -129,6 +130,7 @@ describe("heddle worker", () => {
     const stranger = await heddle(["worker", "jobs.ts", "--url", url], { cwd: folder });
     assert.equal(stranger.code, 4);
     assert.match(stranger.stderr, /HEDDLE_TOKEN/);
+    assert.doesNotMatch(stranger.stdout, /will try again/);
     writeFileSync(
       join(folder, "flows.ts"),
       `import { defineWorkflow } from ${JSON.stringify(join(root, "src/index.ts"))}; export const w = defineWorkflow("w", async () => 1);`,
@@ -146,7 +148,9 @@ describe("heddle worker", () => {
     await app.close();
     const flags = ["--url", `http://127.0.0.1:${port}`, "--token", "hdl_w"];
     const worker = begin(t, ["worker", "jobs.ts", ...flags], { cwd: folder });
-    await worker.says(/"level":40[^\n]*ECONNREFUSED[^\n]*the worker is not connected and will try again/);
+    await worker.says(
+      /"level":40[^\n]*ECONNREFUSED[^\n]*"pauseMs":\d+,[^\n]*the worker is not connected and will try again/,
+    );
     await sleep(1000);
     assert.equal(worker.stdout.split("ECONNREFUSED 127").length, 2, worker.stdout);
     await listen(t, engine, port);
@@ -164,7 +168,8 @@ describe("heddle worker", () => {
     const args = ["worker", "jobs.ts", "--url", `http://127.0.0.1:${port}`];
     const single = await heddle([...args, "--token", "hdl_w"], { cwd: folder });
     assert.equal(single.code, 1);
-    assert.match(single.stderr, /accepts no remote workers[^]*PostgreSQL or MySQL/);
+    assert.doesNotMatch(single.stdout, /will try again/);
+    assert.match(single.stderr, /accepts no remote workers[^]*cluster\.remoteWorkers is off/);
 
     const { app, port: late } = await listen(t, await member(t));
     await app.close();

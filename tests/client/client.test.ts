@@ -10,6 +10,7 @@ describe("the client", () => {
     const { url } = await ServerRig.start(t);
     const client = new HeddleClient({ url });
     const id = await client.start("talk", { any: 1 });
+    assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-7/, "UUIDv7, as the engine's own ids: ids sort by time");
     assert.deepEqual(await client.result(id), { hello: "hello", bye: "bye" });
     const failed = await client.start("fall");
     await assert.rejects(client.result(failed), { code: "WORKFLOW_FAILED", message: /over a stone/ });

@@ -29,12 +29,16 @@ function loadedBy(file: string, found = new Set<string>()): Set<string> {
 }
 
 describe("loading", () => {
-  test("the client needs nothing but itself, the paths and two plain functions", () => {
+  test("the client needs nothing but itself, the paths and plain functions", () => {
     const loaded = [...loadedBy("src/client.ts")];
     assert.deepEqual(loaded.filter((name) => !name.startsWith("src/client/")).toSorted(), [
       "src/api/paths.ts",
       "src/base/closest-name.ts",
+      "src/base/error.ts",
+      "src/base/namespace.ts",
+      "src/base/preview.ts",
       "src/base/url-text.ts",
+      "src/base/uuid.ts",
     ]);
   });
 

@@ -9,7 +9,8 @@ const buses: Record<string, MakeBus> = {
   async InProcessBus() {
     const clock = new TestClock();
     const bus = new InProcessBus({ clock });
-    return { bus, other: bus, settle: () => clock.settle(), close: async () => undefined };
+    const foreign = new InProcessBus({ clock });
+    return { bus, other: bus, foreign, settle: () => clock.settle(), close: async () => undefined };
   },
 };
 

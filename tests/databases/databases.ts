@@ -43,6 +43,8 @@ export async function execute(url: string, ...statements: readonly string[]): Pr
   let rows: unknown[] = [];
   if (url.startsWith("postgres")) {
     const client = new Client({ connectionString: url });
+    // A server that goes away ends the connection; the statement that uses it hears of that.
+    client.on("error", () => undefined);
     await client.connect();
     try {
       for (const sql of statements) ({ rows } = await client.query<Record<string, unknown>>(sql));
@@ -52,6 +54,7 @@ export async function execute(url: string, ...statements: readonly string[]): Pr
     }
   }
   const connection = await createConnection(url);
+  connection.on("error", () => undefined);
   try {
     for (const sql of statements) {
       const [result] = await connection.query(sql);

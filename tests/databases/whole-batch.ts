@@ -1,7 +1,7 @@
 import { hasCode } from "../../src/base/error.ts";
 import { firstKey } from "../../src/stores/instance-key.ts";
 import type { Changes, Store } from "../../src/stores/store.ts";
-import { finishedRow, historyRow, instanceRow, outboxRow, requestRow, taskRow } from "../contract/store/rows.ts";
+import { finishedRow, historyRow, instanceRow, outboxRow, requestRow, textOf } from "../contract/store/rows.ts";
 
 /** Which shard a batch is of, and which one of that shard's. */
 export interface Which {
@@ -22,12 +22,11 @@ export function wholeBatch(which: Which): Partial<Changes> {
     trims: [{ instance: looping, turn: number, ref: number }],
     definitions: [{ name: `whole-${key}`, version: "v1", spec: "{}", createdAt: 1 }],
     instances: [instanceRow({ key }), instanceRow({ key: looping })],
-    finished: [finishedRow({ key: ended })],
+    finished: [finishedRow({ key: ended, history: textOf(ended, [0, 1]) })],
     history: [
       ...[0, 1, 2].map((turn) => historyRow({ instance: key, turn })),
       historyRow({ instance: looping, turn: number }),
     ],
-    tasks: [...[0, 1].map((task) => taskRow({ instance: key, task })), taskRow({ instance: looping, task: number })],
     payloads: [
       { instance: key, ref: 1, body: "x".repeat(6000) },
       { instance: looping, ref: number, body: "y" },
@@ -57,14 +56,12 @@ async function partsOf(store: Store, which: Which): Promise<Record<string, boole
   const loops = first?.key === looping;
   return {
     "earlier turns gone": loops && (await store.loadHistory([looping])).every(({ turn }) => turn >= number),
-    "earlier tasks gone": loops && (await store.loadTasks(looping)).every(({ task }) => task >= number),
     definition: (await store.findDefinition(`whole-${key}`, "v1")) !== undefined,
     instance: instances[0]?.key === key,
     finished: (await store.findFinished(`instance-${ended}`)) !== undefined,
     "three turns": (await store.loadHistory([key])).length === 3,
     "a turn": (await store.loadHistory([key])).length > 0,
-    "two tasks": (await store.loadTasks(key)).length === 2,
-    "a task": (await store.loadTasks(key)).length > 0,
+    "turns of the finished": (await store.loadHistory([ended])).length === 2,
     payload: await hasPayload(store, key),
     message: messages.some((message) => message.source === shard && message.number === number),
     mark: marks.some(({ source }) => source === shard + number + 1),

@@ -177,7 +177,7 @@ for (const kind of ["postgres", "mysql"] as const) {
       await held;
       await giveUp(it, "somebody");
       const claim = await it.taker.claimShard(other, "b");
-      assert.equal(claim?.epoch, 1);
+      assert.equal(claim?.lastBatch, 0);
     });
 
     test("is all there or not at all, whoever is first", async (t) => {
@@ -224,7 +224,7 @@ for (const kind of ["postgres", "mysql"] as const) {
       commit.catch(() => undefined);
       await giveUp(it, "a");
       const { epoch, lastBatch: last } = await takeOver(it);
-      assert.deepEqual([epoch, last], [2, 1]);
+      assert.deepEqual([epoch > it.owner.epoch, last], [true, 1]);
       it.proxy.letGo();
       assert.equal(await verdict(it.old, commit, batch), "fenced");
       assert.equal(await whatLanded(it.taker, which), "nothing");

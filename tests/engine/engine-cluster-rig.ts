@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
+import { eventsIn } from "../../src/kernel/event-text.ts";
 import { busTextLengthMax } from "../../src/cluster/bus.ts";
 import { InProcessBus } from "../../src/cluster/in-process-bus.ts";
 import {
@@ -14,7 +15,8 @@ import {
   type Store,
 } from "../../src/index.ts";
 import { shardOfKey } from "../../src/stores/instance-key.ts";
-import { memoryStore, SeededRandom, TestClock } from "../../src/testing.ts";
+import { SeededRandom, TestClock } from "../../src/testing.ts";
+import { MemoryStore } from "../../src/stores/memory/memory-store.ts";
 import { MemberClock } from "./cluster-clock.ts";
 import { Connection } from "./cluster-connection.ts";
 import { stopEngine } from "./rig.ts";
@@ -44,12 +46,15 @@ export const buses: readonly (readonly [BusKind, string])[] = [
 ];
 
 /** A bus on which nobody ever hears anything. */
-const deafBus: Bus = { connect: () => ({ send: () => undefined, close: () => undefined }) };
+const deafBus: Bus = {
+  kind: "deaf",
+  connect: () => ({ isConnected: true, send: () => true, close: async () => undefined }),
+};
 
 /** The members of one cluster: engines in one process, on one clock and one store, each with a connection of its own. */
 export class EngineClusterRig {
   readonly clock = new TestClock();
-  readonly store = memoryStore();
+  readonly store = new MemoryStore();
   readonly #options: EngineClusterOptions;
   readonly #bus: Bus | undefined;
   /** For looking at the tables without being anybody. */
@@ -191,7 +196,7 @@ export class EngineClusterRig {
     assert.ok(row !== undefined, `instance ${instanceId} is in the store`);
     assert.equal(shardOfKey(row.key), shardOf(instanceId), "the key says where it lives");
     const turns = await this.#observer.loadHistory([row.key]);
-    return turns.flatMap(({ events }) => (JSON.parse(events) as { type: string }[]).map(({ type }) => type));
+    return turns.flatMap(({ events }) => eventsIn(events).map(({ type }) => type));
   }
 
   async #end(): Promise<void> {
@@ -224,7 +229,7 @@ export class RigMember {
     this.connection = new Connection(parts.store);
     const clock = (this.#clock = new MemberClock(parts.clock));
     const { cluster, ...options } = parts.options;
-    const bus = cluster.bus && { bus: busOf(cluster.bus, clock) };
+    const bus = typeof cluster.bus === "object" && { bus: busOf(cluster.bus, clock) };
     this.engine = new Engine({
       storage: this.connection.store,
       clock,
@@ -293,12 +298,16 @@ export class RigMember {
 /** The bus as one member has it: it takes no text that is too long, and its member hears nothing while it sleeps. */
 function busOf(bus: Bus, clock: MemberClock): Bus {
   return {
-    connect: (address, listener) => {
-      const connection = bus.connect(address, (text) => clock.arrives(() => listener(text)));
+    kind: bus.kind,
+    connect: (address, listener, onChanged) => {
+      const connection = bus.connect(address, (text) => clock.arrives(() => listener(text)), onChanged);
       return {
+        get isConnected() {
+          return connection.isConnected;
+        },
         send: (to, text) => {
           assert.ok(text.length <= busTextLengthMax, "too long for the bus");
-          connection.send(to, text);
+          return connection.send(to, text);
         },
         close: () => connection.close(),
       };

@@ -64,7 +64,7 @@ describe("12.6 a member with hostile workers", () => {
       jobs: [pause],
       poolSize: 2,
       poolSizeMax: 2,
-      cluster: { remoteWorkers: true },
+      remoteWorkers: true,
     });
     const { engine } = a;
     const jobs = await jobIds(rig, a);
@@ -108,7 +108,7 @@ describe("12.6 a member with hostile workers", () => {
   });
 
   test("12.6 closes the link at the first violation, and says which", async (t) => {
-    const [rig, a] = await EngineClusterRig.start(t, 1, { jobs: [pause], cluster: { remoteWorkers: true } });
+    const [rig, a] = await EngineClusterRig.start(t, 1, { jobs: [pause], remoteWorkers: true });
     const hello = {
       type: "Hello",
       sequence: 1,

@@ -28,7 +28,7 @@ async function stage(t: TestContext): Promise<Stage> {
     jobs: [embedded.job],
     poolSize: 1,
     poolSizeMax: 1,
-    cluster: { remoteWorkers: true },
+    remoteWorkers: true,
   });
   const worker = await RigWorker.start(t, rig, { members: [a, b], jobs: [remote.job] });
   return { rig, clock: rig.clock, a, b, worker, remote, embedded };
@@ -64,7 +64,7 @@ describe("10.1 a remote worker", () => {
     const [rig, a] = await EngineClusterRig.start(t, 1, {
       jobs: [remote.job],
       runsJobs: false,
-      cluster: { remoteWorkers: true },
+      remoteWorkers: true,
       onTaskLog: ({ instanceId, message }) => lines.push(`${instanceId}: ${message}`),
     });
     await RigWorker.start(t, rig, { members: [a], jobs: [remote.job] });
@@ -111,7 +111,7 @@ describe("10.1 a remote worker", () => {
   test("10.1 is refused by an engine that is not made for it", async (t) => {
     const [, a] = await EngineClusterRig.start(t, 1);
     const link = { send: () => undefined, close: () => undefined };
-    assert.throws(() => a.engine.acceptWorker(link), says("OPTION_INVALID", "cluster.remoteWorkers"));
+    assert.throws(() => a.engine.acceptWorker(link), says("OPTION_INVALID", "remoteWorkers"));
   });
 
   test("10.2 whose connection breaks comes back, and what it runs goes on", async (t) => {

@@ -78,7 +78,12 @@ describe("11.1 a cluster is configuration", () => {
       [{ name: 5 }, '"cluster.name"'],
       [{ shards: 0 }, '"cluster.shards" must be a whole number from 1 to 8192, got 0'],
       [{ shard: 4 }, '"cluster.shard" does not exist; did you mean "shards"?'],
-      [{ bus: "nats://localhost" }, '"cluster.bus" must be a bus'],
+      [{ bus: "nats://localhost" }, '"cluster.bus" takes an address as nats("nats://…")'],
+      [{ bus: "notify" }, '"cluster.bus" cannot be "notify" on this store'],
+      [
+        { bus: "none" },
+        '"cluster.bus" must be nats(url) of heddle/nats, inProcessBus(), "notify" or "poll", got "none"',
+      ],
       [{ timings: { beatMs: -1 } }, '"cluster.timings.beatMs" must be a number of milliseconds above 0, got -1'],
       [{ timings: { beatMs: 9000 } }, '"cluster.timings.beatMs" must be at most half of timings.suspectMs'],
     ];

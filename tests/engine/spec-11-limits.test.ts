@@ -198,7 +198,7 @@ describe("11.5 domains of a cluster", () => {
     await rig.clock.advance(500);
     await submitAll(all, [second]);
     const view = await rig.clock.until(c.engine.getWorkflowInstanceStatus(second));
-    assert.equal(taskOf(view, "t").waitingFor, "a free slot in domain narrow");
+    assert.equal(taskOf(view, "t").wait?.text, "a free slot in domain narrow");
     await allEnd(rig, [first, second]);
     assert.equal(meter.most, 1);
   });

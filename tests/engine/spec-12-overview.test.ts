@@ -29,7 +29,7 @@ describe("what an engine shows", () => {
     while ((await engine.listQueuedTasks()).length < 2) await new Promise(setImmediate);
     const [waiting, running] = await engine.listQueuedTasks();
     assert.equal(waiting?.state, "waiting");
-    assert.match(waiting?.waitingFor ?? "", /slot/);
+    assert.match(waiting?.wait?.text ?? "", /slot/);
     assert.deepEqual([running?.state, running?.taskName, running?.nodeId], ["running", "a", 1]);
     assert.equal(running?.instanceId, first.instanceId);
     assert.deepEqual(
@@ -119,7 +119,7 @@ describe("draining", () => {
       tasks.map(({ status }) => status),
       ["Success", "Pending"],
     );
-    assert.match(tasks[1]?.waitingFor ?? "", /drained/);
+    assert.match(tasks[1]?.wait?.text ?? "", /drained/);
     await assert.rejects(engine.drain("somebody else"), says("WORKER_UNKNOWN", /somebody else/));
   });
 });
@@ -162,6 +162,7 @@ describe("whoever listens to an engine", () => {
     assert.ok(at > 0);
     assert.deepEqual(line, {
       attemptId: `${one.instanceId}:1:0:1`,
+      namespace: "default",
       instanceId: one.instanceId,
       workflowName: "one",
       taskName: "a",

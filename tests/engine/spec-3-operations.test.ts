@@ -495,7 +495,7 @@ describe("3.13 maxConcurrentTasks of an instance", () => {
     await until(() => engine.health.runningTasks > 0);
     await new Promise((resolve) => setImmediate(resolve));
     const waiting = (await run.getStatus()).tasks.find(({ status }) => status === "Pending");
-    assert.match(waiting?.waitingFor ?? "", /concurrent tasks/);
+    assert.match(waiting?.wait?.text ?? "", /concurrent tasks/);
     gate.open();
     await untilStatus(engine, run.instanceId, "Success");
     return most;

@@ -94,6 +94,30 @@ describe("4.4 retry", () => {
     assert.deepEqual(attempts, [1, 2, 3]);
   });
 
+  test("4.4 the failure of every attempt is in the history, with its stack", async (t) => {
+    const clock = new TestClock();
+    let calls = 0;
+    const fail = defineJob("fail", () => {
+      throw new Error(`failure ${++calls}`, { cause: new Error("deep down") });
+    });
+    const engine = await startEngine(t, { jobs: [fail], clock, storage: memoryStore() });
+    const run = await engine.submitWorkflow(workflow("w", task("t", "fail").withRetryCount(2)));
+    await clock.until(assert.rejects(run.result()));
+    const history = await engine.getWorkflowInstanceHistory(run.instanceId);
+    const failures = history.flatMap(({ events }) =>
+      events.flatMap((event) => (event.type === "TaskFailed" ? event.failure : [])),
+    );
+    assert.deepEqual(
+      failures.map(({ message }) => message),
+      ["failure 1", "failure 2", "failure 3"],
+    );
+    for (const { stack = "", cause } of failures) {
+      assert.match(stack, /^ {4}at .*spec-4-attempts\.test\.ts/);
+      assert.ok(stack.length <= 4096);
+      assert.match(cause?.stack ?? "", /spec-4-attempts/);
+    }
+  });
+
   test("4.4 waits 1 s, 2 s, 4 s … by default, shown as Pending with the time of the next attempt", async (t) => {
     const clock = new TestClock();
     const starts: number[] = [];
@@ -108,7 +132,7 @@ describe("4.4 retry", () => {
     const waiting = taskOf(await run.getStatus(), "t");
     assert.equal(waiting.status, "Pending");
     assert.equal(waiting.retryAt, (starts[0] ?? 0) + 1000);
-    assert.match(waiting.waitingFor ?? "", /next attempt at 20/);
+    assert.match(waiting.wait?.text ?? "", /next attempt at 20/);
     await clock.until(assert.rejects(run.result()));
     assert.deepEqual(
       starts.map((at) => at - (starts[0] ?? 0)),

@@ -395,9 +395,7 @@ describe("4.2 order", () => {
             task("after3", "note").withDependency("small-hub"),
           ),
         );
-        await untilInstance(engine, run.instanceId, ({ tasks }) =>
-          tasks.every(({ waitingFor }) => waitingFor !== "none"),
-        );
+        await untilInstance(engine, run.instanceId, ({ tasks }) => tasks.length === 7);
         await until(() => engine.health.waitingTasks === 4);
       },
       7,

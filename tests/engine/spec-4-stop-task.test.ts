@@ -62,7 +62,7 @@ describe("4.9 a task that is stopped", () => {
     for (const name of ["a", "b"]) definition.withTask(task(name, "stubborn"));
     const run = await engine.submitWorkflow(definition.build());
     await untilInstance(engine, run.instanceId, (view) => taskOf(view, "a").status === "Running");
-    assert.match((await engine.getTask(run.instanceId, "b")).waitingFor ?? "", /slot/);
+    assert.match((await engine.getTask(run.instanceId, "b")).wait?.text ?? "", /slot/);
     await engine.stopTask(run.instanceId, "b");
     work.gate.open();
     await assert.rejects(run.result(), says("WORKFLOW_FAILED"));

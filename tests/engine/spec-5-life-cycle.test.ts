@@ -5,11 +5,11 @@ import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { DatabaseSync } from "node:sqlite";
 import { describe, test, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import { defineJob, type Engine, EngineError, type Store, TaskBuilder, WorkflowBuilder } from "../../src/index.ts";
 import { sqlite } from "../../src/sqlite.ts";
+import { readTaskAttempts } from "../../src/runtime/task-attempts.ts";
 import { memoryStore, TestClock } from "../../src/testing.ts";
 import { shards } from "./children/shards.ts";
 import {
@@ -231,7 +231,7 @@ describe("5.2 pause, resume, terminate", () => {
     const paused = await untilStatus(engine, id, "Paused");
     assert.equal(paused.pausing, false);
     assert.deepEqual(await statuses(run), { a: "Success", b: "Pending" });
-    assert.match(taskOf(paused, "b").waitingFor ?? "", /resumed/);
+    assert.match(taskOf(paused, "b").wait?.text ?? "", /resumed/);
     await assert.rejects(run.pause(), says("INSTANCE_STATE", id, "pause", "Paused"));
     await run.resume();
     assert.deepEqual(await run.result(), { a: "waited", b: "done" });
@@ -405,7 +405,7 @@ describe("5.4 recovery", () => {
     }
     if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
 
-    const completed = completedTasks(file);
+    const completed = await completedTasks(file);
     const callsBefore = readFileSync(log, "utf8").split("\n");
     const calls: string[] = [];
     const work = defineJob("work", (ms: number, ctx) => {
@@ -428,17 +428,18 @@ describe("5.4 recovery", () => {
     assert.equal(shards.tasks.size, 7);
   });
 
-  /** As another program would read it. */
-  function completedTasks(file: string): Set<string> {
-    const db = new DatabaseSync(file, { readOnly: true });
-    const rows = db
-      .prepare(
-        `SELECT id, name FROM task JOIN (SELECT key, id FROM instance UNION SELECT key, id FROM finished) ON key = instance
-         WHERE task.status = 'Success'`,
-      )
-      .all();
-    db.close();
-    return new Set(rows.map((row) => `${String(row["id"])} ${String(row["name"])}`));
+  /** As the store has it after the crash. */
+  async function completedTasks(file: string): Promise<Set<string>> {
+    const store = sqlite(file);
+    await store.open();
+    const completed = new Set<string>();
+    for (const instance of await store.listInstances({ limit: 1000 })) {
+      for (const { name, status } of await readTaskAttempts(store, instance)) {
+        if (status === "Success") completed.add(`${instance.id} ${name}`);
+      }
+    }
+    await store.close();
+    return completed;
   }
 
   test("5.4 messages to one instance are handled in order of arrival", async (t) => {

@@ -195,11 +195,11 @@ describe("6.2 on start", () => {
     const waiting = await untilInstance(
       engine,
       run.instanceId,
-      (view) => taskOf(view, "b").waitingFor?.includes("not registered") ?? false,
+      (view) => taskOf(view, "b").wait?.text.includes("not registered") ?? false,
     );
     assert.equal(waiting.status, "Running");
     assert.equal(taskOf(waiting, "b").status, "Pending");
-    assert.match(taskOf(waiting, "b").waitingFor ?? "", /job later is not registered/);
+    assert.match(taskOf(waiting, "b").wait?.text ?? "", /job later, which is not registered/);
     assert.ok(logger.find("warn", /wait for a job/));
     assert.equal(engine.health.runningTasks, 0);
     engine.registerJobFunction("later", later.fn);
@@ -222,7 +222,7 @@ describe("6.2 on start", () => {
     await untilInstance(
       engine,
       run.instanceId,
-      (view) => taskOf(view, "a").waitingFor?.includes("not registered") ?? false,
+      (view) => taskOf(view, "a").wait?.text.includes("not registered") ?? false,
     );
     await engine.terminateWorkflowInstance(other.instanceId, "not needed");
     await engine.pauseWorkflowInstance(run.instanceId);

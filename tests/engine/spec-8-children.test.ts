@@ -313,6 +313,36 @@ describe("8.1 children that nobody waits for", () => {
     assert.equal((await rig.engine.getWorkflowInstanceStatus("taken")).status, "Running");
   });
 
+  /** Every way in which a parent tells its children to end, at once or while the refusal of the start is under way. */
+  const takers = (["callChild", "startChild"] as const).flatMap((by) =>
+    (["terminate", "cancel"] as const).flatMap((whenParentEnds) =>
+      ["returns", "waits", "starts the other"].map((way) => {
+        const name = `${by} ${whenParentEnds} ${way}`;
+        const taker = defineWorkflow(name, async (ctx, instanceId: string) => {
+          // The other instance has no parent, and its start may be in its inbox when the order comes.
+          if (way === "starts the other") ctx.startChild(waits, "other", { instanceId, whenParentEnds: "leave" });
+          const options = { instanceId, whenParentEnds };
+          if (by === "startChild") ctx.startChild(double, 1, options);
+          else ctx.callChild(double, 1, options).catch(() => undefined);
+          if (way === "waits") await ctx.waitForEvent("never");
+        });
+        return { name, way, taker };
+      }),
+    ),
+  );
+
+  for (const { name, way, taker } of takers) {
+    test(`8.1 the end of a parent does not concern an instance that has the id of its child: ${name}`, async (t) => {
+      const rig = await CodeRig.start(t, { workflows: [double, waits, taker] });
+      if (way !== "starts the other") await rig.engine.startWorkflow(waits, "other", { instanceId: "taken" });
+      const handle = await rig.engine.startWorkflow(taker, "taken", { instanceId: "p" });
+      if (way === "waits") await handle.cancel();
+      await rig.settle();
+      assert.equal((await rig.engine.getWorkflowInstanceStatus("taken")).status, "Running");
+      assert.notEqual((await rig.engine.getWorkflowInstanceStatus("p")).status, "Running");
+    });
+  }
+
   test("8.1 of an instance that was forked are not the fork's", async (t) => {
     const parent = defineWorkflow("parent", async (ctx) => {
       ctx.startChild(waits, "kid", { instanceId: "kid", whenParentEnds: "cancel" });

@@ -39,7 +39,7 @@ describe("8.1 start", () => {
     assert.equal(await first.result(), 1);
     await assert.rejects(
       rig.engine.startWorkflow(waits, undefined, { instanceId: "w" }),
-      says("INSTANCE_EXISTS", 'id "w" exists and is Success; pass "reuse: true" to start a new one'),
+      says("INSTANCE_EXISTS", 'id "w" exists and is Success; choose another id or delete that instance first'),
     );
     const second = await rig.engine.startWorkflow(waits, undefined, { instanceId: "w", reuse: true });
     assert.equal((await second.getStatus()).generation, 2);
@@ -864,6 +864,27 @@ describe("8.1 purge", () => {
       rig.engine.purgeWorkflowInstances({ instanceId: "w", recursive: true }),
       says("INSTANCE_STATE", 'cannot purge instance "w": it is Running; terminate it first'),
     );
+  });
+
+  const borrower = defineWorkflow("borrower", async (ctx, id: string) => {
+    ctx.startChild(inner, undefined, { instanceId: "left", whenParentEnds: "leave" });
+    await ctx.callChild(inner, undefined, { instanceId: id }).catch(() => undefined);
+    return await ctx.callChild(inner, undefined, { instanceId: "own" });
+  });
+
+  test("8.1 an instance that has an id which the code chose for a child is none of its children", async (t) => {
+    const rig = await CodeRig.start(t, { workflows: [inner, waits, borrower] });
+    await (await rig.engine.startWorkflow(inner, undefined, { instanceId: "other" })).result();
+    await (await rig.engine.startWorkflow(borrower, "other", { instanceId: "b" })).result();
+    await rig.engine.awaitWorkflowInstance("left");
+    const gone: string[] = [];
+    await rig.engine.purgeWorkflowInstances({ instanceId: "b", recursive: true, onPurged: (id) => gone.push(id) });
+    assert.deepEqual(gone, ["own", "b"]);
+    await rig.engine.startWorkflow(waits, undefined, { instanceId: "active" });
+    await (await rig.engine.startWorkflow(borrower, "active", { instanceId: "b" })).result();
+    assert.equal(await rig.engine.purgeWorkflowInstances({ instanceId: "b", recursive: true }), 2);
+    const left = (await rig.engine.listWorkflowInstances()).map(({ id, status }) => `${id} ${status}`);
+    assert.deepEqual(left.toSorted(), ["active Running", "left Success", "other Success"]);
   });
 
   test("8.1 without it the children stay", async (t) => {

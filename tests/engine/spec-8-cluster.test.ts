@@ -205,7 +205,7 @@ describe("8.4 members register what they like", () => {
       jobs: [embedded.job],
       poolSize: 1,
       poolSizeMax: 1,
-      cluster: { remoteWorkers: true },
+      remoteWorkers: true,
     });
     await RigWorker.start(t, rig, { members: [b, a], jobs: [remote.job] });
     const id = await rig.idOn(b);

@@ -84,7 +84,7 @@ describe("8.7 activities at a time", () => {
     await until(() => held.running === 4);
     assert.equal(second.health.waitingTasks, 5);
     const [waiting] = await second.listQueuedTasks({ state: "waiting" });
-    assert.deepEqual([waiting?.reason, waiting?.taskName], ["instance-limit", "held"]);
+    assert.deepEqual([waiting?.wait?.reason, waiting?.taskName], ["instance-limit", "held"]);
     const result = second.awaitWorkflowInstance(instanceId);
     for (let round = 0; round < 20; round++) {
       held.release();
@@ -118,7 +118,7 @@ describe("8.7 instances at a time", () => {
     await until(() => seen.length === 1);
     assert.equal(engine.health.waitingTasks, 2);
     const [waiting] = await engine.listQueuedTasks({ state: "waiting" });
-    assert.deepEqual([waiting?.reason, waiting?.instanceId], ["workflow-limit", "b"]);
+    assert.deepEqual([waiting?.wait?.reason, waiting?.instanceId], ["workflow-limit", "b"]);
     await engine.raiseEvent("b", "go", "early");
     await engine.raiseEvent("a", "go", "one");
     assert.deepEqual(await engine.awaitWorkflowInstance("a"), "one");

@@ -38,9 +38,17 @@ function completedAttempts(file: string): Set<string> {
   const db = new DatabaseSync(file, { readOnly: true });
   const rows = db
     .prepare(
-      `SELECT id, generation, task.task AS task, attempt FROM task
-       JOIN (SELECT key, id, generation FROM instance UNION SELECT key, id, generation FROM finished) ON key = instance
-       WHERE task.status = 'Success' AND type = 1`,
+      `WITH chosen AS (
+         SELECT key, id, generation, history FROM instance
+         UNION ALL SELECT key, id, generation, history FROM finished
+       ),
+       turns (id, generation, events) AS (
+         SELECT chosen.id, generation, events FROM chosen JOIN history ON history.instance = chosen.key
+         UNION ALL SELECT chosen.id, generation, turn.value -> 4 FROM chosen JOIN json_each(chosen.history) AS turn
+       )
+       SELECT turns.id, generation, event.value ->> 1 AS task, event.value ->> 2 AS attempt
+       FROM turns JOIN json_each(turns.events) AS event
+       WHERE event.value ->> 0 IN ('D', 'F')`,
     )
     .all();
   db.close();

@@ -162,7 +162,7 @@ describe("8.1 activities", () => {
     const rig = await CodeRig.start(t, { workflows: [early] });
     const handle = await rig.engine.startWorkflow(early, undefined);
     await rig.settle();
-    assert.match((await handle.getStatus()).tasks[0]?.waitingFor ?? "", /"?later"?/);
+    assert.match((await handle.getStatus()).tasks[0]?.wait?.text ?? "", /"?later"?/);
     rig.engine.registerJobFunction("later", (n: number) => n + 1);
     assert.equal(await handle.result(), 8);
   });

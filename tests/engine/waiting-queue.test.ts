@@ -44,14 +44,14 @@ async function naiveCount(engine: Engine): Promise<number> {
   let count = 0;
   for (const { id } of await engine.listWorkflowInstances({ status: ["Ready", "Running", "Paused"], limit: 1000 })) {
     const { status, tasks } = await engine.getWorkflowInstanceStatus(id);
-    count += status === "Ready" ? 1 : tasks.filter(({ waitingFor }) => waitingFor !== undefined).length;
+    count += status === "Ready" ? 1 : tasks.filter(({ wait }) => wait !== undefined).length;
   }
   return count;
 }
 
 /** `task: reason`, in the order of the alphabet. */
 const reasonsOf = (tasks: readonly QueuedTask[]): string[] =>
-  tasks.map(({ taskName = "", reason = "" }) => `${taskName}: ${reason}`).sort(inOrder);
+  tasks.map(({ taskName = "", wait }) => `${taskName}: ${wait?.reason}`).sort(inOrder);
 
 const inOrder = (a: string, b: string): number => (a < b ? -1 : 1);
 
@@ -64,8 +64,8 @@ describe("the waiting queue", () => {
     assert.equal(engine.health.waitingTasks, 95);
     const waiting = await engine.listQueuedTasks({ state: "waiting" });
     assert.equal(waiting.length, 95);
-    assert.deepEqual(new Set(waiting.map(({ reason }) => reason)), new Set(["instance-limit"]));
-    assert.match(waiting[0]?.waitingFor ?? "", /a place among the instance's 5 concurrent tasks/);
+    assert.deepEqual(new Set(waiting.map(({ wait }) => wait?.reason)), new Set(["instance-limit"]));
+    assert.match(waiting[0]?.wait?.text ?? "", /a place among the instance's 5 concurrent tasks/);
     assert.equal((await engine.listQueuedTasks({ state: "waiting", limit: 7 })).length, 7);
     assert.equal((await engine.listQueuedTasks({ state: "running" })).length, 5);
   });
@@ -98,10 +98,10 @@ describe("the waiting queue", () => {
       "domain-full: domain",
       "retried: retry",
     ]);
-    assert.equal(waiting.find(({ reason }) => reason === "retry")?.retryAt, clock.now() + 1000);
+    assert.equal(waiting.find(({ wait }) => wait?.reason === "retry")?.retryAt, clock.now() + 1000);
     assert.equal(engine.health.waitingTasks, 5);
     await engine.pauseWorkflowInstance(instanceId);
-    const paused = (await engine.listQueuedTasks({ state: "waiting" })).filter(({ reason }) => reason === "paused");
+    const paused = (await engine.listQueuedTasks({ state: "waiting" })).filter(({ wait }) => wait?.reason === "paused");
     assert.deepEqual(reasonsOf(paused), ["above: paused", "domain-full: paused", "retried: paused"]);
   });
 

@@ -55,7 +55,7 @@ async function stage(t: TestContext): Promise<Stage> {
   const [rig, a, b] = await EngineClusterRig.start(t, 2, {
     jobs: [job],
     runsJobs: false,
-    cluster: { remoteWorkers: true },
+    remoteWorkers: true,
   });
   const jobs = (await rig.clock.until(a.engine.listJobs())).map(({ id }) => id);
   const worker = new HandWorker(a, "own");

@@ -15,7 +15,7 @@ describe("a frame", () => {
       row("c", { status: "Running", startedAt: now - 400, depth: 1 }),
       row("d", { status: "Canceled", cause: "branch" }),
       row("e", { status: "Failed", attempt: 2, startedAt: now - 400, endedAt: now, failure }),
-      row("f", { status: "Pending", waitingFor: "a free slot" }),
+      row("f", { status: "Pending", wait: { reason: "slot", text: "a free slot", since: 0 } }),
     ];
     assert.deepEqual(texts(rows, options), [
       " ✓ a      2.0 s  a remark",
@@ -23,7 +23,7 @@ describe("a frame", () => {
       " ⠋ └ c    0.4 s",
       " – d             not needed: the decision went the other way",
       " ✗ e      0.4 s  attempt 2: no answer",
-      " · f             waits: a free slot",
+      " · f             waits for a free slot",
       "",
       ` ${"█".repeat(20)}${"░".repeat(20)}  3 of 6 tasks  12.3 s`,
     ]);
@@ -31,7 +31,10 @@ describe("a frame", () => {
 
   test("is never wider than the window", () => {
     const rows = [
-      row("a-task-with-a-long-name", { status: "Pending", waitingFor: "something that takes long to say" }),
+      row("a-task-with-a-long-name", {
+        status: "Pending",
+        wait: { reason: "slot", text: "something that takes long to say", since: 0 },
+      }),
     ];
     for (const columns of [1, 10, 20, 40, 80]) {
       for (const text of texts(rows, { ...options, columns })) assert.ok(text.length <= Math.max(1, columns - 1), text);
@@ -69,7 +72,7 @@ function row(name: string, known: Partial<Row>): Row {
     endedAt: undefined,
     failure: undefined,
     retryAt: undefined,
-    waitingFor: undefined,
+    wait: undefined,
     depth: 0,
     ...known,
   };

@@ -205,7 +205,7 @@ export class CodeModelRun {
   /** Carried out only after the turn, when the instance may have begun anew: what goes to others is made of that state. */
   #checkChildren(commands: readonly Command[]): void {
     const { model } = this;
-    const actor = { key: 7, machine: this.#machine, outputs: () => undefined } as unknown as InstanceActor;
+    const actor = { id: "i", key: 7, machine: this.#machine, outputs: () => undefined } as unknown as InstanceActor;
     const messages = commands.flatMap((command) => outboxMessageOf(actor, command) ?? []);
     const started = messages.flatMap((message) => {
       if (message.kind === "start-child") {

@@ -54,24 +54,24 @@ export const checkHistory: Checker = ({ instances }) => {
   return wrong;
 };
 
-/** Attempts are numbered 1, 2, 3 …, in the history and in the task rows, and there are as many as there should be. */
+/** Attempts are numbered 1, 2, 3 …, in the history and in the list of them, and there are as many as there should be. */
 export const checkAttempts: Checker = ({ instances }, scenarios) => {
   const wrong: string[] = [];
   for (const instance of instances.values()) {
     const trace = traceTasks(instance);
     wrong.push(...trace.violations);
-    for (const [task, rows] of Map.groupBy(instance.tasks, ({ task }) => task)) {
+    for (const [task, rows] of Map.groupBy(instance.attempts, ({ number }) => number)) {
       const numbers = rows.map(({ attempt }) => attempt).sort((a, b) => a - b);
       const last = trace.tasks.get(task)?.attempt ?? 0;
       if (numbers.some((attempt, i) => attempt !== i + 1) || numbers.length > last) {
         wrong.push(
-          `${instance.id}: task ${task} has rows of attempts ${numbers.join(", ")}, and its history has ${last}`,
+          `${instance.id}: task ${task} is listed with attempts ${numbers.join(", ")}, and its history has ${last}`,
         );
       }
     }
   }
   for (const { id, attempts } of scenarios) {
-    const rows = instances.get(id)?.tasks ?? [];
+    const rows = instances.get(id)?.attempts ?? [];
     for (const [name, count] of Object.entries(attempts)) {
       const made = rows.filter((row) => row.name === name).length;
       if (made !== count) wrong.push(`${id}: task ${name} took ${made} attempts, not ${count}`);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
-import { chmodSync, existsSync, readdirSync, renameSync, rmSync, statSync, copyFileSync } from "node:fs";
+import { chmodSync, copyFileSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { describe, test, type TestContext } from "node:test";
 import { hasCode } from "../../src/base/error.ts";
 import { defineJob, Engine, TaskBuilder, WorkflowBuilder } from "../../src/index.ts";
@@ -72,6 +73,47 @@ describe("a database file that is taken away under the engine", () => {
       await (await engine.submitWorkflow(one)).result();
     },
   );
+});
+
+describe("a backup that is copied into the file of a running engine", () => {
+  const submit = async (engine: Engine, instanceId: string): Promise<void> => {
+    await (await engine.submitWorkflow(one, { instanceId })).result();
+  };
+  const listed = async (engine: Engine): Promise<string[]> =>
+    (await engine.listWorkflowInstances()).map(({ id }) => id).toSorted();
+
+  for (const isBusy of [false, true]) {
+    test(`stays as it is when the ${isBusy ? "busy" : "idle"} engine stops`, onPosix, async (t) => {
+      const file = temporaryFile(t);
+      const { engine } = await start(t, file);
+      await submit(engine, "before");
+      const reader = new DatabaseSync(file, { readOnly: true });
+      reader.exec(`VACUUM INTO '${file}.backup'`);
+      reader.close();
+      for (let number = 0; number < 20; number++) await submit(engine, `after ${number}`);
+      const inode = statSync(file).ino;
+      copyFileSync(`${file}.backup`, file);
+      for (const end of ["-wal", "-shm"]) rmSync(file + end);
+      assert.equal(statSync(file).ino, inode);
+      if (isBusy) void engine.submitWorkflow(one, { instanceId: "late" }).catch(() => undefined);
+      await until(() => engine.health.status === "degraded");
+      await assert.rejects(engine.stop(), (error) => hasCode(error, "STORE_GONE"));
+      assert.deepEqual(readFileSync(file), readFileSync(`${file}.backup`));
+      const { engine: next } = await start(t, file);
+      assert.deepEqual(await listed(next), ["before"]);
+    });
+  }
+
+  test("and a log that is removed alone is written into the file when the engine stops", onPosix, async (t) => {
+    const file = temporaryFile(t);
+    const { engine } = await start(t, file);
+    await submit(engine, "a");
+    rmSync(`${file}-wal`);
+    await until(() => engine.health.status === "degraded");
+    await engine.stop().catch(() => undefined);
+    const { engine: next } = await start(t, file);
+    assert.deepEqual(await listed(next), ["a"]);
+  });
 });
 
 describe("a database whose lock was removed, and which a second engine has taken", () => {

@@ -1,14 +1,16 @@
 import { DatabaseSync } from "node:sqlite";
-import type { Event, InstanceSummary } from "../../src/index.ts";
+import { eventsIn } from "../../src/kernel/event-text.ts";
+import type { Event, InstanceSummary, TaskAttempt } from "../../src/index.ts";
+import { readTaskAttempts } from "../../src/runtime/task-attempts.ts";
 import { SqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
-import type { HistoryRow, TaskRow } from "../../src/stores/store.ts";
+import type { HistoryRow } from "../../src/stores/store.ts";
 import { attemptName, readSideEffects } from "./side-effects.ts";
 import type { AttemptName, SideEffect } from "./side-effects.ts";
 
 /** One instance as the store has it in the end. */
 export interface InstanceEvidence extends InstanceSummary {
   readonly turns: readonly Turn[];
-  readonly tasks: readonly TaskRow[];
+  readonly attempts: readonly TaskAttempt[];
 }
 
 export interface Turn extends Omit<HistoryRow, "events"> {
@@ -53,8 +55,8 @@ async function readInstances(store: SqliteStore): Promise<Map<string, InstanceEv
     const page = await store.listInstances({ ...(before !== undefined && { before }), limit: 1000 });
     for (const summary of page) {
       const history = await store.loadHistory([summary.key]);
-      const turns = history.map((row) => ({ ...row, events: JSON.parse(row.events) as Event[] }));
-      instances.set(summary.id, { ...summary, turns, tasks: await store.loadTasks(summary.key) });
+      const turns = history.map((row) => ({ ...row, events: eventsIn(row.events) }));
+      instances.set(summary.id, { ...summary, turns, attempts: await readTaskAttempts(store, summary) });
     }
     const last = page.at(-1);
     if (last === undefined) return instances;
@@ -67,7 +69,7 @@ function countLeftOver(file: string): Record<string, number> {
   const db = new DatabaseSync(file, { readOnly: true });
   const count = (sql: string): number => Number(db.prepare(`SELECT count(*) AS n FROM ${sql}`).get()?.["n"]);
   try {
-    const orphans = ["history", "task", "payload"].map((table) => {
+    const orphans = ["history", "payload"].map((table) => {
       const rows = count(`${table} WHERE instance NOT IN (SELECT key FROM instance UNION SELECT key FROM finished)`);
       return [`${table} rows of no instance`, rows] as const;
     });

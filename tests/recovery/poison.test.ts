@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import type { TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { TaskRow } from "../../src/stores/store.ts";
+import type { TaskAttempt } from "../../src/index.ts";
 import { checkAttempts, checkHistory, checkLeftOver, checkSideEffects } from "./checkers.ts";
 import { gatherEvidence } from "./evidence.ts";
 import type { Evidence, InstanceEvidence } from "./evidence.ts";
@@ -188,15 +188,15 @@ function checkPoisoned({ instances }: Evidence, id: string, names: readonly stri
   equal(instance.status, "Failed", id);
   ok(instance.reason?.includes("worker lost"), `${id} says why: ${instance.reason}`);
   for (const name of names) {
-    const rows: readonly TaskRow[] = instance.tasks.filter((row) => row.name === name);
+    const rows: readonly TaskAttempt[] = instance.attempts.filter((row) => row.name === name);
     deepEqual(
       rows.map(({ attempt, status }) => ({ attempt, status })),
       [{ attempt: 1, status: "Failed" }],
       `${id}: ${name}`,
     );
-    for (const { task, error } of rows) {
-      equal((JSON.parse(error ?? "{}") as { type?: string }).type, "TASK_LOST");
-      equal(interruptionsOf(instance, task), maxInterruptions);
+    for (const { number, failure } of rows) {
+      equal(failure?.type, "TASK_LOST");
+      equal(interruptionsOf(instance, number), maxInterruptions);
     }
   }
 }
@@ -204,15 +204,15 @@ function checkPoisoned({ instances }: Evidence, id: string, names: readonly stri
 /** Everything that is not poison, nor waits for it, succeeded in its first attempt. */
 function checkInnocent({ instances }: Evidence): void {
   let innocent = 0;
-  for (const { id, status, tasks } of instances.values()) {
+  for (const { id, status, attempts } of instances.values()) {
     if (id !== "poisoned" && id !== "mixed") equal(status, "Success", `${id} is innocent`);
-    for (const { name, status, attempt } of tasks) {
+    for (const { name, status, attempt } of attempts) {
       if (name.startsWith("poison")) continue;
       innocent++;
       equal(`${status} ${attempt}`, "Success 1", `${id}: ${name} is innocent`);
     }
   }
-  const mixed = instances.get("mixed")?.tasks.map(({ name }) => name);
+  const mixed = instances.get("mixed")?.attempts.map(({ name }) => name);
   if (mixed !== undefined) deepEqual(mixed.sort(), ["after", "long", "poison", "quick"]);
   ok(innocent >= 15, "there were neighbours");
 }

@@ -6,6 +6,7 @@ import type { Workflow } from "../../src/authoring/workflow.ts";
 import type { Engine } from "../../src/engine/engine.ts";
 import type { Event } from "../../src/kernel/event.ts";
 import type { Batch } from "../../src/stores/store.ts";
+import { turnsOf } from "../../src/stores/batch-turns.rig.ts";
 import type { Ledger } from "./ledger.ts";
 import { World } from "./world.ts";
 
@@ -104,7 +105,7 @@ async function end(world: World, moment: Moment, life: Life): Promise<void> {
 
 /** The first commits of a life are about its shard; what it dies of should be about somebody. */
 function isOfInstances({ changes }: Batch): boolean {
-  return changes.history.length > 0 || changes.offsets.length > 0;
+  return turnsOf(changes).length > 0 || changes.offsets.length > 0;
 }
 
 async function letTimePass({ clock }: World, isDone: () => boolean): Promise<void> {

@@ -143,7 +143,7 @@ describe("orders that race with results", () => {
     assert.deepEqual(work.started, ["t0", "t1"]);
     const waiting = await world.engine.listQueuedTasks({ state: "waiting" });
     assert.deepEqual(
-      waiting.map(({ taskName, reason }) => [taskName, reason]),
+      waiting.map(({ taskName, wait }) => [taskName, wait?.reason]),
       [
         ["t2", "paused"],
         ["t3", "paused"],

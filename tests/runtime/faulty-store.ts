@@ -112,6 +112,8 @@ export class FaultyStore implements Store {
   settleShardCount: Store["settleShardCount"] = (count) =>
     this.#read("settleShardCount", (store) => store.settleShardCount(count));
   join: Store["join"] = (member) => this.#read("join", (store) => store.join(member));
+  renewLease: Store["renewLease"] = (member, atLeast) =>
+    this.#read("renewLease", (store) => store.renewLease(member, atLeast));
   heartbeat: Store["heartbeat"] = (member, about) => this.#read("heartbeat", (store) => store.heartbeat(member, about));
   removeMember: Store["removeMember"] = (member, ifHeartbeat) =>
     this.#read("removeMember", (store) => store.removeMember(member, ifHeartbeat));
@@ -124,7 +126,6 @@ export class FaultyStore implements Store {
     return rows.map((row) => this.tamper?.(row) ?? row);
   };
   listHistory: Store["listHistory"] = (key, page) => this.#read("listHistory", (store) => store.listHistory(key, page));
-  loadTasks: Store["loadTasks"] = (key) => this.#read("loadTasks", (store) => store.loadTasks(key));
   loadPayloads: Store["loadPayloads"] = (key, refs) =>
     this.#read("loadPayloads", (store) => store.loadPayloads(key, refs));
   findFinished: Store["findFinished"] = (id) => this.#read("findFinished", (store) => store.findFinished(id));
@@ -134,6 +135,9 @@ export class FaultyStore implements Store {
     this.#read("listFinishedBefore", (store) => store.listFinishedBefore(filter));
   loadOutbox: Store["loadOutbox"] = (targets) => this.#read("loadOutbox", (store) => store.loadOutbox(targets));
   loadOffsets: Store["loadOffsets"] = (shard) => this.#read("loadMarks", (store) => store.loadOffsets(shard));
+  countRows: Store["countRows"] = () => this.#read("countRows", (store) => store.countRows());
+  beginIncarnation: Store["beginIncarnation"] = () =>
+    this.#read("beginIncarnation", (store) => store.beginIncarnation());
   loadSent: Store["loadSent"] = (source) => this.#read("loadSent", (store) => store.loadSent(source));
   findRequest: Store["findRequest"] = (shard, key) =>
     this.#read("findRequest", (store) => store.findRequest(shard, key));

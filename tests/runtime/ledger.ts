@@ -1,6 +1,8 @@
+import { eventsIn } from "../../src/kernel/event-text.ts";
 import type { Event } from "../../src/kernel/event.ts";
 import { hasEnded, type InstanceStatus } from "../../src/kernel/status.ts";
 import type { Batch, Store } from "../../src/stores/store.ts";
+import { NewTurns } from "../../src/stores/batch-turns.rig.ts";
 
 /**
  * What a store has answered for: the events of commits whose promise was resolved. Read without waiting, so that whoever
@@ -11,6 +13,7 @@ export class Ledger {
   readonly #ids = new Map<number, string>();
   readonly #events = new Map<number, Event[]>();
   readonly #statuses = new Map<number, InstanceStatus>();
+  readonly #newTurns = new NewTurns();
 
   /** Who is in the batch, whether or not it lands: keys and ids belong together before anything is written. */
   meet({ changes }: Batch): void {
@@ -21,9 +24,9 @@ export class Ledger {
   }
 
   acknowledge({ changes }: Batch): void {
-    for (const { instance, events } of changes.history) {
+    for (const { instance, events } of this.#newTurns.in(changes)) {
       const all = this.#events.get(instance) ?? [];
-      all.push(...(JSON.parse(events) as Event[]));
+      all.push(...eventsIn(events));
       this.#events.set(instance, all);
     }
     for (const { key, status } of [...changes.instances, ...changes.finished]) this.#statuses.set(key, status);
@@ -36,16 +39,18 @@ export class Ledger {
       this.#ids.set(key, id);
       this.#statuses.set(key, status);
       const turns = await store.loadHistory([key]);
+      this.#newTurns.noteTurn(key, turns.at(-1)?.turn ?? -1);
       this.#events.set(
         key,
-        turns.flatMap(({ events }) => JSON.parse(events) as Event[]),
+        turns.flatMap(({ events }) => eventsIn(events)),
       );
     }
   }
 
   /** Ids of the instances that the batch writes history of. */
   idsIn({ changes }: Batch): string[] {
-    return changes.history.map(({ instance }) => this.#ids.get(instance) ?? `key ${instance}`);
+    const instances = new Set(this.#newTurns.peek(changes).map(({ instance }) => instance));
+    return Array.from(instances, (instance) => this.#ids.get(instance) ?? `key ${instance}`);
   }
 
   events(id: string): readonly Event[] {

@@ -461,7 +461,9 @@ describe("an instance that cannot be brought back", () => {
   test("because its history is broken, is quarantined at the start, and its neighbours run", async (t) => {
     const work = new HandJob();
     const world = await World.start(t, { jobs: [work.job] });
-    for (const id of ["x", "y"]) await world.engine.submitWorkflow(chain("one", "a"), { instanceId: id });
+    for (const id of ["x", "y"]) {
+      await world.engine.submitWorkflow(chain("one", "a"), { instanceId: id, params: { note: "x".repeat(3000) } });
+    }
     await world.clock.advance(1000);
     const key = world.disk.ledger.key("x");
     world.kill();

@@ -1,13 +1,14 @@
 /** Spec §7.4: retention and purge: nothing about a purged instance is left, and nothing else is touched. */
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { describe, test, type TestContext } from "node:test";
 import { hasCode } from "../../src/base/error.ts";
-import { defineJob } from "../../src/authoring/job.ts";
+import { defineWorkflow } from "../../src/authoring/code-workflow.ts";
+import { defineJob, type Job } from "../../src/authoring/job.ts";
 import { SqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
 import type { Store } from "../../src/stores/store.ts";
 import { memoryStore } from "../../src/testing.ts";
 import { HandJob } from "./hand-job.ts";
-import { watch, World } from "./world.ts";
+import { type Watched, watch, World } from "./world.ts";
 import { chain, task, workflow } from "./workflows.ts";
 
 const hourMs = 3_600_000;
@@ -27,7 +28,6 @@ async function traces(store: Store, id: string, key: number, refs: readonly numb
     finished: (await store.findFinished(id))?.key === key ? 1 : 0,
     listed: (await store.listInstances({ idPrefix: id, limit: 10 })).filter((row) => row.key === key).length,
     history: (await store.loadHistory([key])).length,
-    tasks: (await store.loadTasks(key)).length,
     payloads: payloads.filter(({ status }) => status === "fulfilled").length,
   };
 }
@@ -47,9 +47,9 @@ for (const [name, inner] of Object.entries({
     const keys = { x: world.disk.ledger.key("x"), y: world.disk.ledger.key("y") };
     const refs = { x: await refsOf(world.disk.inner, keys.x), y: await refsOf(world.disk.inner, keys.y) };
     const before = await traces(world.disk.inner, "y", keys.y, refs.y);
-    assert.deepEqual(before, { unfinished: 0, finished: 1, listed: 1, history: 2, tasks: 1, payloads: 1 });
+    assert.deepEqual(before, { unfinished: 0, finished: 1, listed: 1, history: 2, payloads: 1 });
     assert.equal(await world.engine.purgeWorkflowInstances({ instanceId: "x" }), 1);
-    const gone = { unfinished: 0, finished: 0, listed: 0, history: 0, tasks: 0, payloads: 0 };
+    const gone = { unfinished: 0, finished: 0, listed: 0, history: 0, payloads: 0 };
     assert.deepEqual(await traces(world.disk.inner, "x", keys.x, refs.x), gone);
     assert.deepEqual(await traces(world.disk.inner, "y", keys.y, refs.y), before);
     for (const call of [
@@ -164,7 +164,7 @@ describe("a purge by hand", () => {
     await assert.rejects((await world.engine.submitWorkflow(failure, { instanceId: "x" })).result());
     const key = world.disk.ledger.key("x");
     const slow = Promise.withResolvers<void>();
-    world.store.afterRead = (what) => (what === "loadHistory" ? slow.promise : Promise.resolve());
+    world.store.afterRead = (what) => (what === "findFinished" ? slow.promise : Promise.resolve());
     const retried = watch(world.engine.retryWorkflowInstance("x"));
     await world.clock.settle();
     const which = { status: "Failed", endedBefore: world.clock.now() + 1 } as const;
@@ -196,6 +196,141 @@ describe("a purge by hand", () => {
       assert.equal(world.engine.health.quarantinedInstances, 0);
       assert.equal(world.engine.health.unfinishedInstances, 0);
       assert.equal(world.engine.health.instancesInMemory, 0);
+    }
+  });
+});
+
+describe("a purge beside a reopening", () => {
+  const large = "x".repeat(10_000);
+  const code = defineWorkflow("code", async (ctx, input: string) => {
+    await ctx.run("done");
+    return await ctx.run("fails once", input.length);
+  });
+
+  /** Fails in its first run; the instance that fails because of it succeeds when it is retried. */
+  function failsOnce(): Job {
+    let runs = 0;
+    return defineJob("fails once", (length: number) => {
+      if (runs++ === 0) throw new Error("no");
+      return length;
+    });
+  }
+
+  const starts = {
+    DAG: async ({ engine }: World) => {
+      const definition = workflow("dag", task("a", "done"), task("b", "fails once", 10_000).withDependency("a"));
+      await engine.submitWorkflow(definition, { instanceId: "x", params: { large } });
+    },
+    code: async ({ engine }: World) => void (await engine.startWorkflow(code, large, { instanceId: "x" })),
+  };
+
+  async function failed(t: TestContext, kind: keyof typeof starts): Promise<{ world: World; key: number }> {
+    const world = await World.start(t, { jobs: [done, failsOnce()], workflows: [code] });
+    await starts[kind](world);
+    await assert.rejects(world.engine.awaitWorkflowInstance("x"));
+    return { world, key: world.disk.ledger.key("x") };
+  }
+
+  /** Either of the two happens, and the other one finds what the first has left. */
+  async function assertOneOf(scene: Scene, lag: number): Promise<void> {
+    const { world, key, purged, reopened } = scene;
+    const { inner } = world.disk;
+    if (reopened.state === "failed") {
+      assert.ok(hasCode(reopened.error, "INSTANCE_UNKNOWN"), `lag ${lag}`);
+      assert.equal(purged.value, 1, `lag ${lag}`);
+      assert.deepEqual(await inner.loadHistory([key]), []);
+    } else {
+      assert.deepEqual([reopened.state, purged.value], ["done", 0], `lag ${lag}`);
+      await world.engine.awaitWorkflowInstance("x");
+      const history = await inner.loadHistory([key]);
+      // Code that is retried begins anew, and what was before is trimmed.
+      const isWhole = history[0]?.turn === 0 || history[0]?.events.includes("InstanceContinued");
+      assert.ok(isWhole, `lag ${lag}`);
+      await inner.loadPayloads(key, await refsOf(inner, key));
+    }
+    const { quarantinedInstances, unfinishedInstances, instancesInMemory } = world.engine.health;
+    assert.deepEqual([quarantinedInstances, unfinishedInstances, instancesInMemory], [0, 0, 0], `lag ${lag}`);
+  }
+
+  interface Race {
+    readonly purged: Watched<number>;
+    readonly reopened: Watched<unknown>;
+  }
+
+  interface Scene extends Race {
+    readonly world: World;
+    readonly key: number;
+  }
+
+  /** One begins, and the other so many microtasks later. */
+  async function begin({ engine, clock }: World, order: "purge first" | "retry first", lag: number): Promise<Race> {
+    const which = { status: "Failed", endedBefore: clock.now() + 1 } as const;
+    const purge = (): Watched<number> => watch(engine.purgeWorkflowInstances(which));
+    const retry = (): Watched<unknown> => watch(engine.retryWorkflowInstance("x"));
+    const first = order === "purge first" ? purge() : retry();
+    for (let tick = 0; tick < lag; tick++) await Promise.resolve();
+    return order === "purge first"
+      ? { purged: first as Watched<number>, reopened: retry() }
+      : { purged: purge(), reopened: first };
+  }
+
+  for (const kind of ["DAG", "code"] as const) {
+    for (const order of ["purge first", "retry first"] as const) {
+      test(`of ${kind}, ${order}, in any order of their steps`, async (t) => {
+        for (let lag = 0; lag < 40; lag++) {
+          const { world, key } = await failed(t, kind);
+          const scene = { world, key, ...(await begin(world, order, lag)) };
+          await world.clock.settle();
+          await assertOneOf(scene, lag);
+        }
+      });
+
+      test(`of ${kind}, ${order}, while the lane is busy with another commit`, async (t) => {
+        for (let lag = 0; lag < 40; lag++) {
+          const { world, key } = await failed(t, kind);
+          const gate = world.store.hold();
+          void world.engine.submitWorkflow(success, { instanceId: "y" });
+          await gate.reached();
+          const scene = { world, key, ...(await begin(world, order, lag)) };
+          if (lag % 2 === 0) await world.clock.settle();
+          gate.open();
+          await world.clock.settle();
+          await assertOneOf(scene, lag);
+        }
+      });
+
+      test(`of ${kind}, ${order}, where commits are slow`, async (t) => {
+        for (const stage of ["before", "after"] as const) {
+          for (let lag = 0; lag < 40; lag++) {
+            const { world, key } = await failed(t, kind);
+            const gate = world.store.hold(stage);
+            const scene = { world, key, ...(await begin(world, order, lag)) };
+            await world.clock.settle();
+            gate.open();
+            await world.clock.settle();
+            await assertOneOf(scene, lag);
+          }
+        }
+      });
+    }
+  }
+
+  test("and a new start of the same id, in any order of their steps", async (t) => {
+    for (let lag = 0; lag < 60; lag++) {
+      const { world, key } = await failed(t, "code");
+      const purged = watch(world.engine.purgeWorkflowInstances({ instanceId: "x" }));
+      for (let tick = 0; tick < lag; tick++) await Promise.resolve();
+      const started = watch(world.engine.startWorkflow(code, large, { instanceId: "x", reuse: true }));
+      await world.clock.settle();
+      assert.equal(started.state, "done", `lag ${lag}`);
+      assert.notEqual(purged.state, "waiting", `lag ${lag}`);
+      const life = (await world.engine.listWorkflowInstances()).find(({ id }) => id === "x");
+      const history = life && (await world.disk.inner.loadHistory([life.key]));
+      assert.equal(history?.[0]?.turn ?? 0, 0, `lag ${lag}`);
+      if (life === undefined) assert.equal(purged.value, 2, `lag ${lag}: the new life had ended, and was purged too`);
+      else assert.equal(await world.engine.awaitWorkflowInstance("x"), large.length, `lag ${lag}`);
+      if (purged.state === "done") assert.deepEqual(await world.disk.inner.loadHistory([key]), [], `lag ${lag}`);
+      assert.equal(world.engine.health.quarantinedInstances, 0);
     }
   });
 });

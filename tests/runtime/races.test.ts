@@ -40,7 +40,7 @@ test("a question about an ended instance, which is reopened and ends again befor
   const late = Promise.withResolvers<void>();
   let reads = 0;
   world.store.afterRead = async (what) => {
-    if (what === "loadHistory" && reads++ === 0) await late.promise;
+    if (what === "findFinished" && reads++ === 0) await late.promise;
   };
   const status = watch(run.getStatus());
   await world.clock.settle();

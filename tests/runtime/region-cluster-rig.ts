@@ -151,13 +151,13 @@ export class RigMember {
       code: noCode,
       idleMax: 10_000,
       owner: () => id,
-      resolveJob: (definition, params) => registry.resolve({ ...definition, params }).id,
+      resolveJob: (_instanceId, definition, params) => registry.resolve({ ...definition, params }).id,
       onHealth: () => undefined,
       onFenced: (shard) => void this.fenced.push(shard),
       cluster: this.#cluster(),
     });
     const { region, dispatcher } = this;
-    const shared = { store, clock, definitions, registry, dispatcher, region };
+    const shared = { store, clock, definitions, registryOf: () => registry, dispatcher, region };
     this.handler = new CallHandler({ ...shared, allocators: undefined, isLeaseValid: () => this.isLeaseValid });
     this.calls = new CallClient({
       clock,
@@ -165,11 +165,13 @@ export class RigMember {
       random: new SeededRandom(2 + Number(id.slice(1))),
       region,
       handler: this.handler,
-      definitions: new DefinitionSaver({ store, clock, definitions, dispatcher }),
+      definitions: new DefinitionSaver({ clock, definitions, dispatcher }),
       transport: { callMs: 60_000, call: (shard, call, { key }) => rig.call(shard, call, key) },
     });
     const hasDomain = (): boolean => true;
     this.#submission = new Submission({
+      learnJobs: async () => undefined,
+      namespace: "default",
       definitions,
       registry,
       expressions,

@@ -81,18 +81,20 @@ export class RegionRig {
       code: noCode,
       idleMax: 10_000,
       owner: () => "rig",
-      resolveJob: (definition, params) => registry.resolve({ ...definition, params }).id,
+      resolveJob: (_instanceId, definition, params) => registry.resolve({ ...definition, params }).id,
       onHealth: () => undefined,
       onFenced: (shard) => logger.error({ shard }, "fenced"),
     });
     const isLeaseValid = (): boolean => true;
-    const shared = { store, clock, definitions, registry, dispatcher, region };
+    const shared = { store, clock, definitions, registryOf: () => registry, dispatcher, region };
     const handler = new CallHandler({ ...shared, allocators: undefined, isLeaseValid });
-    const saver = new DefinitionSaver({ store, clock, definitions, dispatcher });
+    const saver = new DefinitionSaver({ clock, definitions, dispatcher });
     const random = new SeededRandom(1);
     const calls = new CallClient({ clock, random, region, handler, definitions: saver, transport: undefined });
     const hasDomain = (): boolean => true;
     const submission = new Submission({
+      learnJobs: async () => undefined,
+      namespace: "default",
       definitions,
       registry,
       expressions,

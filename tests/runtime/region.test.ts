@@ -1,6 +1,7 @@
 /** Several shards in one region: every instance has its place, and messages find their way between them. */
 import assert from "node:assert/strict";
 import { describe, test, type TestContext } from "node:test";
+import { eventsIn } from "../../src/kernel/event-text.ts";
 import { defineJob, type Job } from "../../src/authoring/job.ts";
 import { hasCode } from "../../src/base/error.ts";
 import { shardOfKey } from "../../src/stores/instance-key.ts";
@@ -32,7 +33,7 @@ async function places(rig: RegionRig): Promise<number[]> {
 async function checkChildren(rig: RegionRig): Promise<void> {
   for (const name of children) {
     const turns = await rig.disk.inner.loadHistory([rig.disk.ledger.key(`x/${name}`)]);
-    const types = turns.flatMap(({ events }) => (JSON.parse(events) as { type: string }[]).map(({ type }) => type));
+    const types = turns.flatMap(({ events }) => eventsIn(events).map(({ type }) => type));
     assert.equal(types.filter((type) => type === "InstanceCreated").length, 1);
     assert.equal(types.filter((type) => type === "TaskSucceeded").length, 1);
   }

@@ -45,15 +45,15 @@ test("10.3 a server without the role worker leaves its jobs to a worker", { time
   const work = (module: string): Running => begin(t, ["worker", module, "--url", rig.server.url], { cwd: folder });
 
   const early = await rig.ok("triggerWorkflow", { params: { id: "hello" }, headers });
-  assert.deepEqual((await rig.ok("listWorkers")).items, []);
+  assert.deepEqual(await rig.ok("listWorkers"), []);
   assert.equal((await rig.ok("getCluster")).workerCount, 0);
-  await until(async () => (await rig.ok("listWaitingNodes")).items.length === 1);
+  await until(async () => (await rig.ok("listWaitingNodes")).length === 1);
   const worker = work("inline.ts");
   const pid = worker.child.pid;
 
   await t.test("which takes up what waited", async () => {
     assert.equal((await rig.end(early.instanceId)).status, "Success");
-    const [own] = (await rig.ok("listWorkers")).items;
+    const [own] = await rig.ok("listWorkers");
     assert.equal(own?.status, "up");
     const { nodes } = await rig.ok("getClusterTopology");
     assert.deepEqual(
@@ -75,17 +75,17 @@ test("10.3 a server without the role worker leaves its jobs to a worker", { time
   });
 
   await t.test("which can be drained: another goes on, here with its jobs in threads", async () => {
-    const [first] = (await rig.ok("listWorkers")).items;
+    const [first] = await rig.ok("listWorkers");
     await rig.ok("drain", { body: { worker: first?.address } });
     assert.deepEqual(
-      (await rig.ok("listWorkers")).items.map(({ status }) => status),
+      (await rig.ok("listWorkers")).map(({ status }) => status),
       ["draining"],
     );
     await rig.refused("drain", { body: { worker: "nobody" } }, { status: 404, code: "WORKER_UNKNOWN" });
     const { instanceId } = await rig.ok("triggerWorkflow", { params: { id: "hello" }, headers });
-    await until(async () => (await rig.ok("listWaitingNodes")).items.length === 1);
+    await until(async () => (await rig.ok("listWaitingNodes")).length === 1);
     await sleep(300);
-    assert.equal((await rig.ok("listWaitingNodes")).items.length, 1);
+    assert.equal((await rig.ok("listWaitingNodes")).length, 1);
     const second = work("thread.ts");
     assert.equal((await rig.end(instanceId)).status, "Success");
     await until(async () => (await said(rig, instanceId)).length > 0);
@@ -95,7 +95,7 @@ test("10.3 a server without the role worker leaves its jobs to a worker", { time
     ]);
     worker.child.kill("SIGTERM");
     assert.equal((await worker.ended).code, 0);
-    await until(async () => (await rig.ok("listWorkers")).items.length === 1);
+    await until(async () => (await rig.ok("listWorkers")).length === 1);
     second.child.kill("SIGTERM");
     assert.equal((await second.ended).code, 0);
   });

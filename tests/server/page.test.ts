@@ -13,9 +13,9 @@ describe("the status page", () => {
     const app = Fastify();
     pageRoutes(app);
     for (const [url, type] of [
-      ["/", "text/html"],
-      ["/assets/status.css", "text/css"],
-      ["/assets/status.js", "text/javascript"],
+      ["/status", "text/html"],
+      ["/status/status.css", "text/css"],
+      ["/status/status.js", "text/javascript"],
     ] as const) {
       const first = await app.inject(url);
       assert.equal(first.statusCode, 200);

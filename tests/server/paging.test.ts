@@ -44,7 +44,7 @@ describe("paging", () => {
     const workflows = (await all(rig, "listWorkflows", { query: { limit: 2 } })) as { name: string }[];
     assert.deepEqual(
       workflows.map(({ name }) => name),
-      ["b", "d", "fails", "hello", "holds", "pauses", "talk", "z"],
+      ["b", "d", "fails", "hello", "holds", "order", "pauses", "talk", "z"],
     );
     for (let at = 0; at < 4; at++) {
       const dagSpec = { ...twoNodes, timeoutSeconds: at + 10 };

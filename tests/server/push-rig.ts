@@ -13,7 +13,7 @@ import {
   WorkflowBuilder,
 } from "../../src/index.ts";
 import { ChangeFeed, type FeedLimits } from "../../src/server/push/change-feed.ts";
-import type { PushParts } from "../../src/server/push/push-parts.ts";
+import type { PushNamespace, PushParts } from "../../src/server/push/push-parts.ts";
 import { pushRoutes } from "../../src/server/push/push-routes.ts";
 import { sendAnswer, answerOf } from "../../src/server/http/answer-error.ts";
 import { addCallerDecorator } from "../../src/server/request/caller.ts";
@@ -80,7 +80,7 @@ export async function startPush(t: TestContext, options: PushOptions = {}): Prom
   app.setErrorHandler((error, _, reply) => sendAnswer(reply, answerOf(error, silentLogger)));
   const { logs = { follow: () => () => undefined } } = options;
   const origins = { isLoopback: true, origins: ["https://console.example"] };
-  const seen: PushParts["engine"] = {
+  const seen: PushNamespace["engine"] = {
     members: () => options.members ?? engine.members(),
     onMemberEvent: (listener) => {
       options.memberListeners?.add(listener);
@@ -90,8 +90,7 @@ export async function startPush(t: TestContext, options: PushOptions = {}): Prom
   };
   const { socketLimits, connectionLimits } = options;
   await pushRoutes(app, {
-    feed,
-    engine: seen,
+    inNamespace: () => ({ feed, engine: seen }),
     logs,
     guard: guardOf(options.token),
     origins,
@@ -129,7 +128,13 @@ export interface PushedChange {
   readonly reason?: string;
   readonly replayed?: true;
   readonly resync?: true;
-  readonly nodes?: readonly { name: string; status: string; attempt: number; error?: string }[];
+  readonly nodes?: readonly {
+    name: string;
+    status: string;
+    attempt: number;
+    error?: string;
+    wait?: { reason: string };
+  }[];
 }
 
 export interface ServerMessage {

@@ -1,7 +1,9 @@
 /** Spec §12.2: subscriptions over a WebSocket. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { ownVersion } from "../../src/engine/own-version.ts";
 import { messageOf } from "../../src/base/error.ts";
+import { TaskBuilder, WorkflowBuilder } from "../../src/index.ts";
 import { chainOf, nameOf, runMany, startPush, Watcher } from "./push-rig.ts";
 
 describe("a WebSocket", () => {
@@ -63,12 +65,29 @@ describe("a WebSocket", () => {
     await watcher.close();
   });
 
+  test("12.2 says why a node waits, as far as its history tells", async (t) => {
+    const server = await startPush(t);
+    const watcher = await Watcher.open(server);
+    await watcher.subscribe({ all: true });
+    const retried = new TaskBuilder("t")
+      .withJobFunction("broken")
+      .withRetryCount(1)
+      .withRetryPolicy({ initialMs: 100 });
+    const run = await server.engine.submitWorkflow(new WorkflowBuilder().withName("retried").withTask(retried).build());
+    await assert.rejects(run.result());
+    await watcher.until(() => watcher.changes.at(-1)?.status === "Failed");
+    const waits = watcher.changes.flatMap(({ nodes = [] }) => nodes.flatMap(({ wait }) => wait?.reason ?? []));
+    assert.deepEqual(waits, ["retry"]);
+    await watcher.close();
+  });
+
   test("is told which members it hears of, where there are several", async (t) => {
     const member = (id: string, isSelf: boolean) => ({
       id,
       address: id,
       isSuspected: false,
       roles: [],
+      version: ownVersion(),
       isDraining: false,
       shards: 4,
       isSelf,
@@ -76,7 +95,7 @@ describe("a WebSocket", () => {
     });
     const server = await startPush(t, { members: [member("a", true), member("b", false), member("c", false)] });
     const watcher = await Watcher.open(server);
-    assert.deepEqual((await watcher.subscribe({ all: true }, "1")).members, { heard: ["a"], unheard: ["b", "c"] });
+    assert.deepEqual((await watcher.subscribe({ all: true }, "1")).members, { heard: ["a", "b", "c"], unheard: [] });
     assert.equal((await watcher.subscribe({ instanceId: "x" }, "2")).members, undefined);
     await watcher.close();
   });

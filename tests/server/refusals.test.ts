@@ -113,7 +113,7 @@ describe("what does not fit", () => {
 
   test("12.1 an error that nobody meant is logged under a number, and tells the caller nothing else", async (t) => {
     const rig = await ServerRig.start(t);
-    rig.server.engine.listDomains = () => {
+    rig.server.engine.cluster.listDomains = () => {
       throw new TypeError("secret of the inside");
     };
     const { message } = await rig.refused("listDomains", {}, { status: 500, code: "INTERNAL" });
@@ -125,7 +125,7 @@ describe("what does not fit", () => {
   test("12.1 every error of the engine has a status, and only a broken store or git is the server's fault", () => {
     assert.deepEqual(Object.keys(errorStatus).toSorted(), Object.keys(errorCodes).toSorted());
     const internal = Object.entries(errorStatus).filter(([, status]) => status >= 500 && status !== 503);
-    const broken = ["GIT_FAILED", "STORE_CORRUPT", "STORE_NEWER", "STORE_UNSUITABLE"];
+    const broken = ["GIT_FAILED", "STORE_CORRUPT", "STORE_NEWER", "STORE_OLDER", "STORE_UNSUITABLE"];
     assert.deepEqual(internal.map(([code]) => code).toSorted(), broken);
   });
 

@@ -118,7 +118,10 @@ export class ServerRig {
     const route = routes[name];
     const expected = "status" in route ? route.status : 200;
     assert.equal(status, expected, `${name}: ${JSON.stringify(envelope)}`);
-    assert.deepEqual(Object.keys(envelope).toSorted(), ["code", "data"]);
+    // A member that was stopped a moment ago is asked and does not answer.
+    const mayLack = "isOfCluster" in route ? ["unanswered"] : [];
+    const fields = Object.keys(envelope).filter((field) => !mayLack.includes(field));
+    assert.deepEqual(fields.toSorted(), ["code", "data"]);
     assert.equal(envelope.code, 0);
     assert.deepEqual(route.data.parse(envelope.data), envelope.data, `${name} answers more than its contract`);
     this.done.add(name);

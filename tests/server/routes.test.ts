@@ -31,6 +31,7 @@ async function workflows(rig: ServerRig): Promise<void> {
       ["fails", "code"],
       ["hello", "code"],
       ["holds", "code"],
+      ["order", "code"],
       ["pauses", "code"],
       ["talk", "code"],
       ["two", "catalogue"],
@@ -46,7 +47,10 @@ async function workflows(rig: ServerRig): Promise<void> {
     assert.deepEqual([dagSpec?.nodes.length, count, version], [2, 2, made.version]);
   }
   const ofProgram = await rig.ok("getWorkflow", { params: { id: "talk" } });
-  assert.deepEqual([ofProgram.kind, ofProgram.dagSpec], ["code", null]);
+  assert.deepEqual([ofProgram.kind, ofProgram.dagSpec, ofProgram.inputSchema], ["code", null, null]);
+  const { inputSchema } = await rig.ok("getWorkflow", { params: { id: "order" } });
+  assert.deepEqual([inputSchema?.["type"], inputSchema?.["required"]], ["object", ["customer", "amount"]]);
+  await checks(rig);
   const changed = { ...twoNodes, edges: [] };
   const saved = await rig.ok("updateWorkflow", {
     params: { id: "two" },
@@ -92,6 +96,33 @@ async function workflows(rig: ServerRig): Promise<void> {
   await rig.refused("getWorkflow", { params: { id: "two" } }, { status: 404, code: "WORKFLOW_UNKNOWN" });
 }
 
+/** Everything that is wrong with a definition is listed with its task, and nothing is saved. */
+async function checks(rig: ServerRig): Promise<void> {
+  const check = async (nodes: object[], edges: object[] = []): Promise<unknown[]> => {
+    const { problems } = await rig.ok("checkWorkflow", { body: { name: "draft", dagSpec: { nodes, edges } } });
+    return problems.map(({ code, task, mayStillCome }) => [code, task, mayStillCome]);
+  };
+  assert.deepEqual(await check(twoNodes.nodes, twoNodes.edges), []);
+  const faults = await check([
+    { nodeId: 1, nodeName: "a", jobName: "gone" },
+    { nodeId: 2, nodeName: "b", nodeType: 2, nodeParams: "1 +" },
+    { nodeId: 3, nodeName: "c", nodeType: 3, workflowName: "none" },
+    { nodeId: 4, nodeName: "d", jobName: "say", domain: "moon" },
+  ]);
+  assert.deepEqual(faults, [
+    ["JOB_MISSING", "a", true],
+    ["DECISION_INVALID", "b", false],
+    ["DOMAIN_UNKNOWN", "d", true],
+    ["WORKFLOW_UNKNOWN", "c", true],
+  ]);
+  const circle = [
+    { from: 1, to: 2 },
+    { from: 2, to: 1 },
+  ];
+  assert.deepEqual(await check(twoNodes.nodes, circle), [["WORKFLOW_CYCLE", undefined, false]]);
+  await rig.refused("getWorkflow", { params: { id: "draft" } }, { status: 404, code: "WORKFLOW_UNKNOWN" });
+}
+
 /** What a workflow says of its schedule is changed through the workflow, whichever way it is asked for. */
 async function schedulesOfWorkflow(rig: ServerRig): Promise<void> {
   const params = { id: "two" };
@@ -122,7 +153,14 @@ async function startedWithLimit(rig: ServerRig): Promise<void> {
   const three = { params: { id: "three" }, key: "limited" };
   const { instanceId } = await rig.ok("triggerWorkflow", { ...three, query: { maxConcurrentTasks: 2 } });
   const waiting = await rig.ok("listWaitingNodes", { query: { limit: 1 } });
-  assert.deepEqual([waiting.total, waiting.items[0]?.reason], [1, "instance-limit"]);
+  const [node] = waiting;
+  assert.deepEqual([waiting.length, node?.wait?.reason], [1, "instance-limit"]);
+  assert.deepEqual([node?.status, node?.statusText, node?.nodeType], ["WAITING", "Pending", "TASK"]);
+  const counts = await rig.ok("countQueuedNodes");
+  assert.deepEqual(
+    [counts.waiting.total, counts.waiting.byReason, counts.waiting.byWorkflow, counts.running.total],
+    [1, [{ name: "instance-limit", count: 1 }], [{ name: "three", count: 1 }], 2],
+  );
   await rig.ok("triggerWorkflow", { ...three, query: { maxConcurrentTasks: 2 } });
   const reused = { status: 409, code: "IDEMPOTENCY_KEY_REUSED" };
   await rig.refused("triggerWorkflow", { ...three, query: { maxConcurrentTasks: 3 } }, reused);
@@ -155,6 +193,11 @@ async function instances(rig: ServerRig): Promise<void> {
   );
   const history = await rig.ok("getHistory", { params: { id } });
   assert.equal(history.items[0]?.events[0]?.type, "InstanceCreated");
+  const attempts = await rig.ok("listAttempts", { params: { id } });
+  assert.deepEqual(
+    attempts.items.map(({ name, attempt, status }) => [name, attempt, status]),
+    [["greet", 1, "Success"]],
+  );
   const { completedTasks } = await rig.ok("getBreakpoint", { params: { id } });
   assert.deepEqual(completedTasks, ["greet"]);
   assert.deepEqual(await rig.ok("getContext", { params: { id } }), { colour: "red" });
@@ -167,7 +210,7 @@ async function instances(rig: ServerRig): Promise<void> {
   assert.deepEqual((await rig.ok("getLogs", { params: { id }, query: { task: "other" } })).items, []);
   const monitored = await rig.ok("monitorInstance", { params: { instanceId: id } });
   const [node] = monitored.nodes;
-  assert.deepEqual([monitored.completedNodes, node?.result, node?.nodeType], [1, "hi", 1]);
+  assert.deepEqual([monitored.completedNodes, node?.result, node?.nodeType], [1, "hi", "TASK"]);
   await rig.ok("triggerWorkflow", { params: { id: "hello" }, query: { instanceId: "first-like" } });
   await rig.end("first-like");
   await rig.ok("deleteInstance", { params: { id } });
@@ -181,12 +224,14 @@ async function nodes(rig: ServerRig): Promise<void> {
   const start = async (workflow: string): Promise<string> =>
     (await rig.ok("triggerWorkflow", { params: { id: workflow } })).instanceId;
   const held = await start("holds");
-  const running = async (): Promise<number> => (await rig.ok("listRunningNodes")).items.length;
+  const running = async (): Promise<number> => (await rig.ok("listRunningNodes")).length;
   while ((await running()) === 0) await new Promise((resolve) => setTimeout(resolve, 5));
-  assert.deepEqual((await rig.ok("listWaitingNodes")).items, []);
+  assert.deepEqual(await rig.ok("listWaitingNodes"), []);
   assert.equal((await rig.ok("countOwnTasks")).count, 1);
   assert.deepEqual((await rig.ok("listStuckInstances")).items, []);
   const [stuck] = (await rig.ok("listStuckInstances", { query: { minutes: 0 } })).items;
+  const stats = await rig.ok("getStats", { query: { hours: 2, buckets: 3 } });
+  assert.deepEqual([stats.buckets.length, stats.isComplete, stats.bucketMs], [3, true, 2_400_000]);
   const heldView = await rig.ok("getInstance", { params: { id: held } });
   assert.deepEqual([stuck?.instanceId, stuck?.workflowName], [held, "holds"]);
   assert.deepEqual([heldView.trigger, heldView.historyLength > 1], ["api", true]);
@@ -323,7 +368,7 @@ async function cluster(rig: ServerRig): Promise<void> {
   const status = await rig.ok("getCluster");
   assert.deepEqual([status.totalMembers, status.upMembers, status.members[0]?.isLeader], [1, 1, true]);
   assert.deepEqual(status.members[0]?.roles, ["server", "worker"]);
-  assert.equal((await rig.ok("listWorkers")).items[0]?.status, "up");
+  assert.equal((await rig.ok("listWorkers"))[0]?.status, "up");
   assert.equal((await rig.ok("getClusterTopology")).nodes.length, 1);
   assert.deepEqual((await rig.ok("listJobs")).items.map(({ name }) => name).toSorted(), [
     "hold",
@@ -366,6 +411,7 @@ async function cluster(rig: ServerRig): Promise<void> {
 async function security(rig: ServerRig): Promise<void> {
   const { token } = await rig.ok("createToken", { body: { name: "root", role: "admin" } });
   assert.match(token, /^hdl_[\w-]{43}$/);
+  assert.deepEqual(await rig.ok("listNamespaces", { token }), { items: [{ name: "default" }] });
   const { items } = await rig.ok("listTokens", { token });
   assert.deepEqual(
     items.map(({ name, role, expiresAt }) => [name, role, expiresAt]),

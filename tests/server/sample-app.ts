@@ -1,3 +1,4 @@
+import { z } from "zod";
 import type { ServerParts } from "../../src/server/server.ts";
 import { defineJob, defineWorkflow, TaskBuilder, WorkflowBuilder } from "../../src/index.ts";
 import type { Workflow, WorkflowContext } from "../../src/index.ts";
@@ -10,6 +11,18 @@ export const twoNodes = {
   ],
   edges: [{ from: 1, to: 2 }],
 };
+
+const orderInput = z.object({
+  customer: z.object({ name: z.string().min(2), vip: z.boolean().default(false) }),
+  amount: z.number().positive().meta({ description: "In cents." }),
+  currency: z.enum(["EUR", "CNY"]).default("CNY"),
+  tags: z.array(z.string()).optional(),
+  /** No schema says this: the server finds it. */
+  coupon: z
+    .string()
+    .refine((text) => text.startsWith("C-"), "must begin with C-")
+    .optional(),
+});
 
 /** Jobs and workflows for the server's tests. */
 export function sampleApp(): Required<Pick<ServerParts, "jobs" | "workflows">> {
@@ -57,6 +70,10 @@ export function sampleApp(): Required<Pick<ServerParts, "jobs" | "workflows">> {
     const heard = await ctx.waitForEvent("go");
     return { said, heard, words };
   });
+  const order = defineWorkflow("order", { input: orderInput }, async (ctx, { customer, amount }) => {
+    if (amount > 1000) await ctx.waitForEvent("approved");
+    return await ctx.run(say, `${customer.name} pays ${amount}`);
+  });
   return {
     jobs: [repeat, say, refuse, hold, pause],
     workflows: [
@@ -65,6 +82,7 @@ export function sampleApp(): Required<Pick<ServerParts, "jobs" | "workflows">> {
       dag("holds", ["wait", "hold"], ["after", "say", "done"]),
       dag("pauses", ["rest", "pause", 50], ["after", "say", "done"]),
       talk,
+      order,
     ],
   };
 }

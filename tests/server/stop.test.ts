@@ -148,7 +148,7 @@ describe("the reference", () => {
     const trigger = document.paths["/api/workflow/{id}/trigger"]?.["post"];
     assert.deepEqual(
       [trigger?.operationId, trigger?.parameters.map(({ name }) => name)],
-      ["triggerWorkflow", ["id", "instanceId", "maxConcurrentTasks", "Idempotency-Key"]],
+      ["triggerWorkflow", ["id", "instanceId", "app", "maxConcurrentTasks", "Idempotency-Key", "X-Heddle-Namespace"]],
     );
     const { text, headers } = await rig.fetch("/api/docs");
     assert.match(headers.get("content-type") ?? "", /^text\/html/);

@@ -102,8 +102,14 @@ async function write(driver: Driver, id: string, { sender, count }: { sender: st
   for (let number = 0; number < count; number++) {
     await driver.sleep(400);
     await note(driver, id, { sender, number });
-    if (driver.random.isLucky(0.2)) await driver.query(id, "seen");
+    if (driver.random.isLucky(0.2)) await queryAndLook(driver, id, "seen");
   }
+}
+
+/** Asks the code, and for its status, which says what it waits for. */
+async function queryAndLook(driver: Driver, id: string, query: string): Promise<void> {
+  await driver.query(id, query);
+  await driver.look(id);
 }
 
 async function note(driver: Driver, id: string, data: Note): Promise<{ readonly outcome: string }> {
@@ -122,7 +128,7 @@ async function serve(driver: Driver, id: string): Promise<void> {
         await driver.sleep(400);
         const value = driver.random.isLucky(0.15) ? -1 : driver.random.whole(1, 9);
         await driver.update(id, "add", { value });
-        if (driver.random.isLucky(0.4)) await driver.query(id, "sum");
+        if (driver.random.isLucky(0.4)) await queryAndLook(driver, id, "sum");
       }
     }),
   );

@@ -1,5 +1,7 @@
 import { EngineError } from "../../src/base/error.ts";
+import { defaultNamespace, qualify } from "../../src/base/namespace.ts";
 import type { Engine } from "../../src/engine/engine.ts";
+import type { EngineNamespace } from "../../src/engine/engine-namespace.ts";
 import type { SimRandom } from "./sim-random.ts";
 import type { ClientCall, Operation } from "./evidence.ts";
 import type { Scheduler } from "./scheduler.ts";
@@ -20,7 +22,7 @@ export interface About {
   readonly given?: Readonly<Record<string, unknown>>;
 }
 
-export type Act = (engine: Engine, callee: Callee) => unknown;
+export type Act = (engine: EngineNamespace, callee: Callee) => unknown;
 
 /**
  * The clients of the cluster: call any member that is up, record requests and answers, and retry at another member
@@ -31,6 +33,8 @@ export class Client {
   readonly #recorder: Recorder;
   readonly #random: SimRandom;
   readonly #callees: () => readonly Callee[];
+  readonly #namespace: string;
+  #isClosed = false;
 
   constructor(parts: {
     scheduler: Scheduler;
@@ -38,7 +42,10 @@ export class Client {
     random: SimRandom;
     /** The members that are up. */
     callees: () => readonly Callee[];
+    /** The namespace in which it acts; the record has qualified ids. Default `default`. */
+    namespace?: string;
   }) {
+    this.#namespace = parts.namespace ?? defaultNamespace;
     this.#scheduler = parts.scheduler;
     this.#recorder = parts.recorder;
     this.#random = parts.random;
@@ -53,11 +60,18 @@ export class Client {
     await this.#scheduler.sleep(ms);
   }
 
+  /** Makes no more calls: those that come are never answered. */
+  close(): void {
+    this.#isClosed = true;
+  }
+
   /** Makes one try. */
   async call(operation: Operation, about: About, act: Act): Promise<ClientCall> {
     const callee = await this.#findCallee();
-    const { instanceId, marker, given = {} } = about;
-    const call = this.#recorder.recordCall({ operation, instanceId, marker, given, life: callee.number });
+    const { marker, given = {} } = about;
+    const namespace = this.#namespace;
+    const instanceId = about.instanceId === undefined ? undefined : qualify(namespace, about.instanceId);
+    const call = this.#recorder.recordCall({ operation, instanceId, marker, given, namespace, life: callee.number });
     try {
       // A crashed process does not answer.
       const dead = Symbol("dead");
@@ -81,7 +95,7 @@ export class Client {
   }
 
   async #act(act: Act, callee: Callee): Promise<unknown> {
-    return await act(callee.engine, callee);
+    return await act(callee.engine.inNamespace(this.#namespace), callee);
   }
 
   /** Records a failed call. The error code says whether it was refused, or its outcome is unknown. */
@@ -97,6 +111,7 @@ export class Client {
 
   async #findCallee(): Promise<Callee> {
     for (;;) {
+      if (this.#isClosed) await new Promise(() => undefined);
       const callees = this.#callees();
       if (callees.length > 0) return this.#random.pick(callees);
       await this.sleep(this.#random.within(20, 400));

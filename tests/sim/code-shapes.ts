@@ -194,10 +194,12 @@ function drawSaga(brush: Brush): SagaInput {
 }
 
 function drawHousehold(random: SimRandom, ending: HouseholdInput["ending"]): HouseholdInput {
+  const ofTaken = random.fork("taken");
   const heirs = drawList(random, [1, 4], (): Heir => ({
     by: random.pick(["startChild", "callChild"] as const),
     of: random.pick(["code", "dag"] as const),
     whenParentEnds: random.pick(["terminate", "cancel", "leave"] as const),
+    ...(ofTaken.isLucky(0.25) && { isTaken: true }),
   }));
   return { heirs, ending, left: random.pick([0, 0, 1, 2]), napMs: random.whole(0, 1000) };
 }

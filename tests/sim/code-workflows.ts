@@ -244,6 +244,8 @@ const mailer = defineWorkflow("code-mailer", async (ctx, input: MailerInput) => 
 
 /** A child, and what happens to it when its parent ends first. */
 export interface Heir {
+  /** Another instance has the id, so that the start is refused. That instance has no parent, and ends by itself. */
+  readonly isTaken?: true;
   readonly by: "startChild" | "callChild";
   readonly of: "code" | "dag";
   readonly whenParentEnds: "terminate" | "cancel" | "leave";
@@ -268,10 +270,12 @@ const heir = defineWorkflow("code-heir", async (ctx, { lives }: { lives: "on" | 
 async function keepHouse(ctx: WorkflowContext, input: HouseholdInput): Promise<{ children: number }> {
   const { heirs, ending, left, napMs } = input;
   const called: Promise<unknown>[] = [];
-  for (const [place, { by, of, whenParentEnds }] of heirs.entries()) {
+  for (const [place, { by, of, whenParentEnds, isTaken }] of heirs.entries()) {
     // Called children end with their generation, so only the last generation calls any.
     if (by === "callChild" && left > 0) continue;
-    const instanceId = `${ctx.instanceId}/${ctx.generation}.${place}:${by}:${whenParentEnds}`;
+    const fate = isTaken ? "taken:leave" : `${by}:${whenParentEnds}`;
+    const instanceId = `${ctx.instanceId}/${ctx.generation}.${place}:${fate}`;
+    if (isTaken) ctx.startChild(heir, { lives: "on" }, { instanceId, whenParentEnds: "leave" });
     const lives = whenParentEnds === "leave" ? "on" : "until told";
     const workflow = of === "code" ? heir : heirDags[lives];
     const options = { instanceId, whenParentEnds };

@@ -35,6 +35,8 @@ function drawScenario(
   const isSignaled = kind === "code-inbox" && instanceId !== undefined && random.isLucky(0.5);
   const isCanceled = script === "cancel-undoing" || acts.some(({ what }) => what === "cancel");
   const isEnded = isSignaled || isCanceled || acts.some(({ what }) => what === "terminate");
+  // It fails at first: a purge and a retry come at the same time, instead of a retry alone.
+  const isContested = kind === "code-retried" && !isEnded && random.fork("contest").isLucky(0.5);
   return {
     number,
     workflow,
@@ -44,11 +46,15 @@ function drawScenario(
     maxConcurrentTasks: undefined,
     submitAt: random.within(0, spanMs),
     acts,
-    script,
+    script: isContested ? undefined : script,
     // A late signal may start another instance that no client knows of.
-    ends: [status, ...(isEnded ? ["Terminated" as const] : []), ...(mayTimeOut ? ["Failed" as const] : [])],
+    ends: [
+      status,
+      ...(isEnded ? ["Terminated" as const] : []),
+      ...(mayTimeOut || isContested ? ["Failed" as const] : []),
+    ],
     outputs,
-    afterlife: isEnded ? "none" : drawAfterlife(random, kind),
+    afterlife: isContested ? "contested" : isEnded ? "none" : drawAfterlife(random, kind),
   };
 }
 
@@ -56,6 +62,8 @@ function drawScenario(
 const plainKinds: readonly CodeKind[] = ["code-steps", "code-fan", "code-sleeper"];
 
 function drawAfterlife(random: SimRandom, kind: CodeKind): AnyScenario["afterlife"] {
+  // The household goes with its children, and without those whose ids were taken.
+  if (kind.endsWith("household")) return random.fork("afterlife").isLucky(0.4) ? "purged" : "none";
   if (!plainKinds.includes(kind)) return "none";
   const again = kind === "code-sleeper" ? {} : { forked: 0.15 };
   return random.weighted({ none: 0.6, reused: 0.1, purged: 0.1, ...again }) ?? "none";

@@ -2,7 +2,7 @@ import { isCodeWorkflow } from "../../src/authoring/code-workflow.ts";
 import { TaskBuilder } from "../../src/authoring/task-builder.ts";
 import { UpdateFailed } from "../../src/engine/update-failed.ts";
 import type { InstanceView } from "../../src/views/instance-view.ts";
-import type { Engine } from "../../src/engine/engine.ts";
+import type { EngineNamespace } from "../../src/engine/engine-namespace.ts";
 import { hasEnded } from "../../src/kernel/status.ts";
 import type { SimRandom } from "./sim-random.ts";
 import type { About, Client, Act as ClientAct } from "./client.ts";
@@ -36,7 +36,8 @@ export class Driver {
     await this.#client.sleep(submitAt);
     const [id] = await Promise.all([this.#submit(), this.#double()]);
     await this.#follow(id);
-    if (afterlife === "purged") return this.#hasUnansweredStart ? undefined : await this.#purge(id);
+    if (afterlife === "purged") return this.#hasUnansweredStart ? undefined : await this.#purgeFamily(id);
+    if (afterlife === "contested") return this.#hasUnansweredStart ? undefined : await this.#contest(id);
     if (afterlife === "reused") await this.#submitAs(id, true);
     if (afterlife === "rerun") await this.#rerun(id);
     if (afterlife === "forked") return await this.#fork(id);
@@ -57,6 +58,19 @@ export class Driver {
     await this.#follow(fork);
   }
 
+  /** One client purges the instance while another reopens it. One of them is too late, or the purge finds it ended again. */
+  async #contest(id: string): Promise<void> {
+    const meanMs = this.random.pick([0, 3, 30]);
+    const purge = this.sleep(meanMs).then(() => this.#purge(id));
+    await this.sleep(meanMs);
+    await Promise.all([purge, isCodeWorkflow(this.#scenario.workflow) ? this.retry(id) : this.#rerun(id)]);
+    for (let view = await this.#lookIfThere(id); view !== "gone"; view = await this.#lookIfThere(id)) {
+      if (view !== undefined && hasEnded(view.status)) return;
+      if (view !== undefined) await this.#help(id, view);
+      await this.sleep(3000);
+    }
+  }
+
   async #rerun(id: string): Promise<void> {
     const { workflow } = this.#scenario;
     const [first] = isCodeWorkflow(workflow) ? [] : workflow.tasks.values();
@@ -67,11 +81,16 @@ export class Driver {
     );
   }
 
-  async #purge(id: string): Promise<void> {
-    await this.#client.insist(
+  /** Purges the instance and its children, once they have ended. */
+  async #purgeFamily(id: string): Promise<void> {
+    while ((await this.#purge(id, { recursive: true })).code === "INSTANCE_STATE") await this.sleep(1000);
+  }
+
+  async #purge(id: string, options: { recursive?: boolean } = {}): Promise<ClientCall> {
+    return await this.#client.insist(
       "purge",
-      () => ({ instanceId: id }),
-      () => (engine) => engine.purgeWorkflowInstances({ instanceId: id }),
+      () => ({ instanceId: id, given: options }),
+      () => (engine) => engine.purgeWorkflowInstances({ instanceId: id, ...options }),
     );
   }
 
@@ -123,7 +142,11 @@ export class Driver {
     }
   }
 
-  async #sendFirst(engine: Engine, about: { instanceId: string; marker: string }, note: Note): Promise<string> {
+  async #sendFirst(
+    engine: EngineNamespace,
+    about: { instanceId: string; marker: string },
+    note: Note,
+  ): Promise<string> {
     const { workflow, params } = this.#scenario;
     if (!isCodeWorkflow(workflow)) throw new TypeError("only code can be signaled");
     const { instanceId, marker } = about;
@@ -165,7 +188,11 @@ export class Driver {
     await this.#submitAs(instanceId, false);
   }
 
-  async #start(engine: Engine, { marker }: About, options: { instanceId?: string; reuse?: boolean }): Promise<string> {
+  async #start(
+    engine: EngineNamespace,
+    { marker }: About,
+    options: { instanceId?: string; reuse?: boolean },
+  ): Promise<string> {
     const { workflow, params, maxConcurrentTasks } = this.#scenario;
     if (isCodeWorkflow(workflow)) {
       return (await engine.startWorkflow(workflow, { ...params, marker }, options)).instanceId;
@@ -250,9 +277,15 @@ export class Driver {
   }
 
   async look(id: string): Promise<InstanceView | undefined> {
+    const view = await this.#lookIfThere(id);
+    return view === "gone" ? undefined : view;
+  }
+
+  async #lookIfThere(id: string): Promise<InstanceView | "gone" | undefined> {
     const call = await this.#client.call("status", { instanceId: id }, (engine) =>
       engine.getWorkflowInstanceStatus(id),
     );
+    if (call.code === "INSTANCE_UNKNOWN") return "gone";
     return call.outcome === "ok" ? (call.value as InstanceView) : undefined;
   }
 
@@ -268,14 +301,18 @@ export class Driver {
     for (;;) {
       const view = await this.look(id);
       if (view !== undefined && hasEnded(view.status)) return view;
-      if (view !== undefined && (view.status === "Paused" || view.pausing) && this.#pauses === 0)
-        await this.#resume(id);
-      // Its code was missing, and may be there by now.
-      else if (view?.attention !== undefined) await this.#resume(id);
-      // A late signal has started another instance, to which no client writes any more.
-      else if (view !== undefined && this.#scenario.isSignaled === true) await this.raise(id, "note", lastNote);
+      if (view !== undefined) await this.#help(id, view);
       await this.sleep(3000);
     }
+  }
+
+  /** Does what an instance may wait for that has not ended. */
+  async #help(id: string, view: InstanceView): Promise<void> {
+    if ((view.status === "Paused" || view.pausing) && this.#pauses === 0) await this.#resume(id);
+    // Its code was missing, and may be there by now.
+    else if (view.attention !== undefined) await this.#resume(id);
+    // A late signal has started another instance, to which no client writes any more.
+    else if (this.#scenario.isSignaled === true) await this.raise(id, "note", lastNote);
   }
 
   async patch(id: string, more: Readonly<Record<string, unknown>> = {}): Promise<ClientCall> {
@@ -346,19 +383,19 @@ export async function playResizes(resizes: readonly Resize[], client: Client): P
   );
 }
 
-async function listIds(engine: Engine): Promise<string[]> {
+async function listIds(engine: EngineNamespace): Promise<string[]> {
   const found = await engine.listWorkflowInstances({ limit: 1000 });
   return found.map(({ id }) => id);
 }
 
-async function historyOf(engine: Engine, id: string): Promise<number[]> {
+async function historyOf(engine: EngineNamespace, id: string): Promise<number[]> {
   const turns = await engine.getWorkflowInstanceHistory(id);
   return turns.map(({ turn }) => turn);
 }
 
 /** An accepted update that failed has an answer too. */
 async function updated(
-  engine: Engine,
+  engine: EngineNamespace,
   id: string,
   { name, data, marker }: { name: string; data: unknown; marker: string },
 ): Promise<unknown> {

@@ -4,15 +4,7 @@ import type { ClusterTimings } from "../../src/cluster/timings.ts";
 import type { Event } from "../../src/kernel/event.ts";
 import type { DagSpec } from "../../src/kernel/dag/dag-spec.ts";
 import type { CodeSpec } from "../../src/runtime/definitions.ts";
-import type {
-  Batch,
-  HistoryRow,
-  InstanceSummary,
-  MailboxRow,
-  OutboxRow,
-  ShardClaim,
-  TaskRow,
-} from "../../src/stores/store.ts";
+import type { Batch, HistoryRow, InstanceSummary, MailboxRow, OutboxRow, ShardClaim } from "../../src/stores/store.ts";
 import type { AttemptName } from "../recovery/side-effects.ts";
 import type { AnyScenario } from "./workload.ts";
 
@@ -29,6 +21,8 @@ export interface Evidence {
   readonly clockSettings: readonly ClockSetting[];
   /** Periods in which a member could not use the store normally. */
   readonly storeOutages: readonly StoreOutage[];
+  /** Restores of a backup of the store: at most one. */
+  readonly restores: readonly RestoreRecord[];
   readonly commits: readonly CommitRecord[];
   readonly claims: readonly ClaimRecord[];
   readonly memberships: readonly MembershipRecord[];
@@ -81,11 +75,31 @@ export interface LifeRecord {
   /** When it was asked to stop. */
   stopping: Moment | undefined;
   end: (Moment & { readonly how: "crashed" | "stopped" | "gave up" }) | undefined;
-  readonly freezes: { readonly from: Moment; to: Moment | undefined; readonly kind: "stopped" | "suspended" }[];
-  /** Successful renewals of its lease: when they were sent, and when the process knew. */
-  readonly renewals: { readonly member: string; readonly sentAt: number; readonly knownAt: number }[];
+  readonly freezes: Freeze[];
+  /** Successful renewals of its lease. */
+  readonly renewals: LeaseRenewal[];
   /** A worker's renewals: the members' answers to its heartbeats. */
   readonly workerRenewals: WorkerRenewal[];
+}
+
+/** A time in which the event loop of a process ran nothing. While it is only `stalled`, the process's other thread runs. */
+export interface Freeze {
+  readonly from: Moment;
+  to: Moment | undefined;
+  readonly kind: FreezeKind;
+  /** When the whole process was stopped in the middle of a stall. */
+  stop?: { readonly from: number; to: number } | undefined;
+}
+
+export type FreezeKind = "stopped" | "suspended" | "stalled";
+
+/** A renewal of a member's lease: when it was sent, and when the process knew. */
+export interface LeaseRenewal {
+  readonly member: string;
+  readonly sentAt: number;
+  readonly knownAt: number;
+  /** Sent by the thread that renews while the event loop is blocked. */
+  readonly isByThread?: true;
 }
 
 /**
@@ -99,6 +113,14 @@ export interface WorkerRenewal {
   readonly knownAt: number;
   /** By attempt id, how much earlier the lease counts from, in ms of the worker's clock; Infinity if it is not renewed. */
   readonly withheld: ReadonlyMap<string, number>;
+}
+
+/** The store was taken back to a backup. */
+export interface RestoreRecord {
+  readonly backedUp: Moment;
+  readonly restored: Moment;
+  /** When it was made known as restored. */
+  known: Moment | undefined;
 }
 
 /** Sets how far the machine's wall clock is ahead of true time. */
@@ -150,6 +172,8 @@ export interface ClientCall {
   /** If the engine generates the id: known when the call is answered. */
   instanceId: string | undefined;
   readonly life: number;
+  /** The namespace in which it acts. */
+  readonly namespace: string;
   /** A unique value of this call, which can be found in its effects. */
   readonly marker: string | undefined;
   readonly given: Readonly<Record<string, unknown>>;
@@ -181,6 +205,8 @@ export interface JobRun {
 /** A batch and the moment at which the store applied it; a batch that was sent again may be recorded twice. */
 export interface CommitRecord extends Moment {
   readonly life: number;
+  /** When the process sent it; it may have been on its way for long. */
+  readonly sent: Moment;
   readonly batch: Batch;
 }
 
@@ -220,7 +246,7 @@ export interface FinalState {
   readonly leftovers: readonly (OutboxRow | MailboxRow)[];
   /** Workers that still had attempts or results when no work was left. */
   readonly busyWorkers: readonly BusyWorker[];
-  /** Keys in history or task rows without an instance. */
+  /** Keys in history without an instance. */
   readonly orphanedKeys: readonly number[];
 }
 
@@ -233,7 +259,8 @@ export interface BusyWorker {
 
 export interface FinalInstance extends InstanceSummary {
   readonly turns: readonly Turn[];
-  readonly tasks: readonly TaskRow[];
+  /** References in its history to payloads that the store does not have. */
+  readonly missingPayloads: readonly number[];
 }
 
 export interface Turn extends Omit<HistoryRow, "events"> {

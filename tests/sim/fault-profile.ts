@@ -20,6 +20,9 @@ export type FaultKind =
   | "long-freeze"
   /** A freeze during which the monotonic clock stands still too. */
   | "suspend"
+  /** The event loop is blocked while the process's other thread runs: for less than `stallMs`, or for more. */
+  | "stall"
+  | "long-stall"
   /** Cuts one machine off from the store. */
   | "cut-store"
   | "slow-store"
@@ -33,6 +36,8 @@ export type FaultKind =
   | "partition"
   | "one-way"
   | "lossy-network"
+  /** The server of the bus is away, for one member or for all, and they know it. */
+  | "bus-away"
   /** Breaks the connection of a worker to its member. */
   | "break-link"
   | "clock-jump";
@@ -78,11 +83,14 @@ const everywhere: Readonly<Partial<Record<FaultKind, number>>> = {
 
 const betweenMembers: Readonly<Partial<Record<FaultKind, number>>> = {
   "long-freeze": 0.5,
+  stall: 0.5,
+  "long-stall": 0.3,
   suspend: 0.3,
   "cut-store": 0.5,
   partition: 0.5,
   "one-way": 0.5,
   "lossy-network": 0.5,
+  "bus-away": 0.5,
   "store-outage": 0.3,
   "freeze-all": 0.3,
 };
@@ -93,9 +101,9 @@ const linkBreaks: Readonly<Partial<Record<FaultProfileName, number>>> = { networ
 const worse: Readonly<Record<FaultProfileName, Readonly<Partial<Record<FaultKind, number>>>>> = {
   mild: {},
   crashes: { crash: 10, "crash-at-call": 10, "crash-at-event": 10, "lose-commit": 10 },
-  freezes: { freeze: 10, "long-freeze": 10, suspend: 6, "freeze-all": 6 },
+  freezes: { freeze: 10, "long-freeze": 10, stall: 8, "long-stall": 5, suspend: 6, "freeze-all": 6 },
   store: { "cut-store": 8, "slow-store": 8, "failing-store": 8, "crash-at-call": 3, "store-outage": 5 },
-  network: { partition: 8, "one-way": 8, "lossy-network": 8, "cut-store": 3 },
+  network: { partition: 8, "one-way": 8, "lossy-network": 8, "bus-away": 8, "cut-store": 3 },
   clocks: { "clock-jump": 12, suspend: 4 },
   churn: { leave: 12, "leave-unheard": 4, crash: 3 },
   everything: {
@@ -107,6 +115,8 @@ const worse: Readonly<Record<FaultProfileName, Readonly<Partial<Record<FaultKind
     "leave-unheard": 1,
     freeze: 3,
     "long-freeze": 3,
+    stall: 3,
+    "long-stall": 2,
     suspend: 2,
     "cut-store": 3,
     "slow-store": 3,
@@ -114,6 +124,7 @@ const worse: Readonly<Record<FaultProfileName, Readonly<Partial<Record<FaultKind
     partition: 3,
     "one-way": 3,
     "lossy-network": 3,
+    "bus-away": 3,
     "store-outage": 2,
     "freeze-all": 2,
     "clock-jump": 3,
@@ -143,6 +154,7 @@ const quickTimings: ClusterTimings = {
   beatMs: 500,
   suspectMs: 2000,
   lostMs: 6000,
+  stallMs: 12_000,
   pollMs: 1000,
   pollWithoutBusMs: 200,
   callMs: 12_000,
@@ -196,7 +208,9 @@ function faultsOf(
   if (hasWorkers) faults["break-link"] = linkBreaks[name] ?? 1;
   if (!withSuspends) delete faults.suspend;
   if (isCluster) return faults;
-  return Object.fromEntries(Object.entries(faults).filter(([kind]) => forOne.includes(kind as FaultKind)));
+  return Object.fromEntries(
+    Object.entries(faults).filter(([kind]) => kind === "break-link" || forOne.includes(kind as FaultKind)),
+  );
 }
 
 /** Single calls fail at random, in addition to longer outages. */

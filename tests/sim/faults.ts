@@ -73,7 +73,8 @@ export class Faults {
   /** The machines that the fault may affect. */
   #within(kind: FaultKind): readonly Machine[] {
     if (kind === "break-link") return this.#world.workers;
-    const isOfMembers = storeFaults.includes(kind) || kind === "store-outage" || kind === "freeze-all";
+    const isOfMembers =
+      storeFaults.includes(kind) || ["store-outage", "freeze-all", "bus-away", "stall", "long-stall"].includes(kind);
     return isOfMembers ? this.#world.members : this.#machines;
   }
 
@@ -137,6 +138,10 @@ export class Faults {
       case "long-freeze":
       case "suspend":
         return void this.#freeze(machine, kind);
+      case "stall":
+      case "long-stall":
+        if (machine instanceof Member) void this.#stall(machine, kind);
+        return;
       case "clock-jump":
         return this.#jump(machine);
       default:
@@ -188,6 +193,31 @@ export class Faults {
     if (kind === "long-freeze" && !this.#isOver && this.#random.isLucky(0.5)) {
       void this.#forAWhile(machine instanceof Member ? "cut-store" : "partition", machine);
     }
+    life.thaw();
+  }
+
+  /**
+   * Blocks the event loop of a member, while its other thread runs on: for less than `stallMs`, or for so much more that
+   * the others may remove the member. Sometimes the whole process is stopped for a part of that.
+   */
+  async #stall(machine: Member, kind: "stall" | "long-stall"): Promise<void> {
+    const { life } = machine;
+    if (life?.leaseThread === undefined || life.isFrozen) return;
+    const { stallMs } = this.#profile.timings;
+    const lostMs = this.#lostMs(machine);
+    const random = this.#random;
+    const ms = kind === "stall" ? stallMs * random.within(0.1, 0.9) : stallMs + lostMs * random.within(0.3, 2);
+    life.freeze("stalled");
+    life.leaseThread.onStall();
+    if (random.isLucky(0.3)) {
+      const from = ms * random.within(0, 0.7);
+      this.#world.scheduler.after(from, life.leaseThread, () => {
+        life.leaseThread?.stopFor(Math.min(lostMs * random.within(0.3, 1.2), ms - from));
+      });
+    }
+    await this.#world.scheduler.sleep(ms);
+    // A process that does not notice at once what it has missed has time to do wrong.
+    if (kind === "long-stall" && !this.#isOver && random.isLucky(0.5)) void this.#forAWhile("cut-store", machine);
     life.thaw();
   }
 
@@ -303,6 +333,11 @@ export class Faults {
         straying: 0.3,
       };
       return () => void (network.conditions = this.#profile.network);
+    }
+    if (kind === "bus-away") {
+      const away = this.#random.isLucky(0.5) ? [name] : this.#world.members.map((member) => member.name);
+      network.disconnect(away);
+      return () => network.reconnect(away);
     }
     this.#partition(name, kind === "one-way" ? this.#random.pick(["in", "out"]) : "both");
     return () => network.heal();

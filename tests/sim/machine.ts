@@ -1,6 +1,6 @@
 import { LifeClock, MachineTime } from "./clock.ts";
 import type { EventLog } from "./event-log.ts";
-import type { LifeRecord } from "./evidence.ts";
+import type { FreezeKind, LifeRecord } from "./evidence.ts";
 import type { EventOwner, Scheduler } from "./scheduler.ts";
 import type { Recorder } from "./recorder.ts";
 
@@ -11,6 +11,8 @@ export class Machine<Running extends Life = Life> {
   life: Running | undefined;
   /** Whether the supervisor keeps a process running; false while the machine has left. */
   isWanted = true;
+  /** True while an operator lets no process start here, whoever wants it. */
+  isHeld = false;
 
   constructor(name: string) {
     this.name = name;
@@ -81,7 +83,7 @@ export abstract class Life implements EventOwner {
     this.#end();
   }
 
-  freeze(kind: "stopped" | "suspended"): void {
+  freeze(kind: FreezeKind): void {
     this.isFrozen = true;
     this.record.freezes.push({ from: this.#parts.recorder.moment(), to: undefined, kind });
     this.#parts.log.note(`${this.machine} is ${kind}`);
@@ -99,7 +101,11 @@ export abstract class Life implements EventOwner {
     }
     log.note(`${this.machine} goes on`);
     scheduler.release(this);
+    this.onThaw();
   }
+
+  /** The process runs again, with all its threads. */
+  onThaw(): void {}
 
   /** Handles calls that are in flight at a crash. */
   onCrash(): void {}

@@ -1,7 +1,7 @@
 import { messageOf } from "../../src/base/error.ts";
 import { Schedule } from "../../src/schedules/schedule-workflow.ts";
 import { SimRandom } from "./sim-random.ts";
-import { checkers, asyncCheckers } from "./checkers/all.ts";
+import { checkers, asyncCheckers, restoreCheckers } from "./checkers/all.ts";
 import type { Checker, AsyncChecker } from "./checkers/checker.ts";
 import type { Evidence } from "./evidence.ts";
 import type { Mutation } from "./mutations.ts";
@@ -41,13 +41,20 @@ const runsPerBeginning = 3;
 
 /** Runs one seed and checks its evidence. */
 export async function runSeed(seed: number, options: SeedOptions = {}): Promise<Outcome> {
-  const { members = drawMembers(seed), workers = drawWorkers(seed), onWorld, ...rest } = options;
+  const {
+    members = drawMembers(seed),
+    workers = drawWorkers(seed),
+    onWorld,
+    ...rest
+  } = {
+    restores: drawRestores(seed),
+    ...options,
+  };
   const memberCount = members === "alone" ? undefined : members;
-  const workerCount = memberCount === undefined ? 0 : workers;
   const restore = redefine(Schedule.prototype, "runsPerBeginning", { get: () => runsPerBeginning });
   const uninstall = options.mutation?.install?.();
   try {
-    const world = new World({ ...rest, seed, memberCount, workerCount });
+    const world = new World({ ...rest, seed, memberCount, workerCount: workers });
     onWorld?.(world);
     const evidence = await world.run();
     const { profile, scheduler, log } = world;
@@ -55,7 +62,7 @@ export async function runSeed(seed: number, options: SeedOptions = {}): Promise<
       seed,
       hash: log.hash,
       violations: await violationsIn(evidence),
-      about: `${population(memberCount, workerCount)}, ${profile.name}, ${profile.storeKind}`,
+      about: `${population(memberCount, workers)}, ${profile.name}, ${evidence.restores.length > 0 ? "restored" : profile.storeKind}`,
       events: scheduler.happened,
       virtualMs: scheduler.now,
       log: (lines) => log.lines(lines),
@@ -68,7 +75,8 @@ export async function runSeed(seed: number, options: SeedOptions = {}): Promise<
 
 async function violationsIn(evidence: Evidence): Promise<string[]> {
   const found: string[] = [];
-  for (const [name, check] of Object.entries({ ...checkers, ...asyncCheckers }))
+  const all = evidence.restores.length > 0 ? restoreCheckers : { ...checkers, ...asyncCheckers };
+  for (const [name, check] of Object.entries(all))
     found.push(...(await wrongBy(check, evidence)).map((what) => `${name}: ${what}`));
   return found;
 }
@@ -87,19 +95,26 @@ function drawMembers(seed: number): number | "alone" {
   return new SimRandom(seed).fork("members").pick(["alone", "alone", 1, 2, 3, 3, 3, 4, 5]);
 }
 
-/** Draws the number of workers: a third of the clusters have any. */
+/** Draws the number of workers: a third of all runs have any. */
 function drawWorkers(seed: number): number {
   return new SimRandom(seed).fork("worker count").pick([0, 0, 0, 0, 0, 0, 1, 2, 3]);
 }
 
+/** A backup is restored in one of ten clusters. */
+function drawRestores(seed: number): boolean {
+  return new SimRandom(seed).fork("restores").isLucky(0.1);
+}
+
 function population(memberCount: number | undefined, workerCount: number): string {
-  if (memberCount === undefined) return "alone";
-  return workerCount === 0 ? `${memberCount} members` : `${memberCount} members, ${workerCount} workers`;
+  const engines = memberCount === undefined ? "alone" : `${memberCount} members`;
+  return workerCount === 0 ? engines : `${engines}, ${workerCount} workers`;
 }
 
 /** The options under which the mutation is found soonest; they replace what a seed would draw. */
-export function circumstancesOf({ profile, kinds, codeKinds }: Mutation): PlainSeedOptions {
+export function circumstancesOf({ profile, kinds, codeKinds, restores, needsLoneWorkers }: Mutation): PlainSeedOptions {
   return {
+    ...(needsLoneWorkers && { members: "alone", workers: 2 }),
+    ...(restores !== undefined && { restores }),
     ...(profile !== undefined && { profile }),
     ...(kinds !== undefined && { kinds }),
     ...(codeKinds !== undefined && { codeKinds }),
@@ -114,11 +129,12 @@ export async function firstToCatch<Result extends Pick<Outcome, "violations"> = 
   run: (seed: number, options: PlainSeedOptions) => Promise<Result>,
 ): Promise<Result | undefined> {
   for (const seed of seeds) {
-    const { members = drawMembers(seed), workers = drawWorkers(seed) } = options;
+    const circumstances = { ...circumstancesOf(mutation), ...options };
+    const { members = drawMembers(seed), workers = drawWorkers(seed) } = circumstances;
     const { needsCluster, needsWorkers } = mutation;
     if ((needsCluster || needsWorkers) && members === "alone") continue;
     if (needsWorkers && workers === 0) continue;
-    const outcome = await run(seed, { ...circumstancesOf(mutation), ...options, members });
+    const outcome = await run(seed, { ...circumstances, members });
     if (outcome.violations.length > 0) return outcome;
   }
   return undefined;

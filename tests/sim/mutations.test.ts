@@ -11,6 +11,7 @@ for (const name of [
   "fast-clock",
   "unlimited-domains",
   "lost-events",
+  "silent-waits",
   "early-timers",
   "runs-by-start",
 ]) {

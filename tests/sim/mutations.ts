@@ -1,3 +1,4 @@
+import { Tables } from "../../src/stores/memory/tables.ts";
 import type { Clock } from "../../src/base/clock.ts";
 import { hasCode } from "../../src/base/error.ts";
 import { Mulberry } from "../../src/base/mulberry.ts";
@@ -7,6 +8,7 @@ import { RaisedEvents } from "../../src/code/raised-events.ts";
 import { RunContext } from "../../src/code/run-context.ts";
 import { DeterministicRandom } from "../../src/code/deterministic-random.ts";
 import { UndoScope } from "../../src/code/undo-scope.ts";
+import { Waiting } from "../../src/code/waiting.ts";
 import type { ClusterTimings } from "../../src/cluster/timings.ts";
 import type { Moment } from "../../src/base/moment.ts";
 import { Lease } from "../../src/cluster/lease.ts";
@@ -21,7 +23,8 @@ import { HostedAttempts } from "../../src/runtime/hosted-attempts.ts";
 import { InstanceActor } from "../../src/runtime/instance-actor.ts";
 import type { ScheduleState } from "../../src/schedules/schedule-workflow.ts";
 import { TimeZone } from "../../src/schedules/time-zone.ts";
-import type { Batch, Store } from "../../src/stores/store.ts";
+import { shardOfKey } from "../../src/stores/instance-key.ts";
+import type { Batch, HistoryRow, InstanceRow, Store } from "../../src/stores/store.ts";
 import { GrantWindow } from "../../src/worker/grant-window.ts";
 import { GrantedRuns } from "../../src/worker/granted-runs.ts";
 import { epochMs } from "./clock.ts";
@@ -43,6 +46,10 @@ export interface Mutation {
   readonly needsCluster?: true;
   /** Has no effect if members run all jobs themselves. */
   readonly needsWorkers?: true;
+  /** Has no effect but on a single engine with remote workers. */
+  readonly needsLoneWorkers?: true;
+  /** Has no effect unless a backup is restored. */
+  readonly restores?: true;
   /** The fault profile under which it is found sooner. */
   readonly profile?: FaultProfileName;
   /** The workloads of DAGs and of code with which it is found sooner. */
@@ -51,9 +58,8 @@ export interface Mutation {
   readonly store?: (store: Store) => Store;
   readonly bus?: (bus: Bus) => Bus;
   readonly clock?: (clock: Clock) => Clock;
-  /** Changes the timings of members, or of workers. */
+  /** Changes the timings of members, which tell them to their workers. */
   readonly memberTimings?: (timings: ClusterTimings) => ClusterTimings;
-  readonly workerTimings?: (timings: ClusterTimings) => ClusterTimings;
   /** Installs the bug and returns a function that removes it. */
   readonly install?: () => () => void;
   /** A change of the source, which needs a process of its own to load it. */
@@ -78,6 +84,12 @@ const classMutations: readonly Mutation[] = [
     name: "lost-messages",
     about: "Outbox messages that were not delivered before a restart are not delivered after it.",
     store: (store) => changed(store, { loadOutbox: async () => [] }),
+  },
+  {
+    name: "second-look",
+    about:
+      "A history is looked for among finished instances first, and then among unfinished ones: it moves in between.",
+    store: (store) => changed(store, { listHistory: (key, page) => lookTwice(store, key, page) }),
   },
   {
     name: "fast-clock",
@@ -178,13 +190,21 @@ const classMutations: readonly Mutation[] = [
     name: "long-worker-leases",
     about: "A worker keeps an attempt without lease renewals three times as long as it may.",
     needsWorkers: true,
-    workerTimings: (timings) => ({ ...timings, workerLostMs: 3 * timings.workerLostMs }),
+    install: () => extendWorkerLeases(),
   },
   {
     name: "short-worker-timeout",
     about: "A member declares a worker and its attempts lost after a third of the time.",
     needsWorkers: true,
     memberTimings: (timings) => ({ ...timings, workerLostMs: timings.workerLostMs / 3 }),
+    install: () => extendWorkerLeases(),
+  },
+  {
+    name: "unheld-slots",
+    about:
+      "A single engine does not count attempts that its workers kept while it was down among the slots of their domain.",
+    needsLoneWorkers: true,
+    install: () => redefine(Dispatcher.prototype, "holdSlot", { value: () => () => undefined }),
   },
   {
     name: "early-acknowledgements",
@@ -215,6 +235,11 @@ const classMutations: readonly Mutation[] = [
     name: "lost-events",
     about: "Events that code has not waited for are lost when it continues as new.",
     install: () => redefine(RaisedEvents.prototype, "untaken", { value: () => [] }),
+  },
+  {
+    name: "silent-waits",
+    about: "Code does not say for which events and timers it waits.",
+    install: () => redefine(Waiting.prototype, "list", { value: () => [] }),
   },
   {
     name: "missing-compensations",
@@ -251,6 +276,13 @@ const classMutations: readonly Mutation[] = [
     about: "Schedules ignore DST changes.",
     install: ignoreClockChanges,
   },
+  {
+    name: "reused-message-numbers",
+    about: "A restored store gives out numbers of messages again that were given out after the backup.",
+    needsCluster: true,
+    restores: true,
+    install: () => redefine(Tables.prototype, "renumber", { value: () => undefined }),
+  },
 ];
 
 export const mutations: readonly Mutation[] = [...classMutations, ...sourceMutations];
@@ -271,6 +303,19 @@ function changed(store: Store, methods: Partial<Store>): Store {
       return typeof value === "function" ? (value.bind(target) as unknown) : value;
     },
   });
+}
+
+/** Finds nothing if the instance ends between the looks and takes its turns along: this is the bug. */
+async function lookTwice(store: Store, key: number, page: { afterTurn: number; limit: number }): Promise<HistoryRow[]> {
+  const look = async (): Promise<InstanceRow | undefined> => {
+    const [row] = await store.listUnfinished(shardOfKey(key), { after: key - 1, limit: 1 });
+    return row?.key === key ? row : undefined;
+  };
+  const before = await look();
+  const found = await store.listHistory(key, page);
+  if (before === undefined || (await look()) !== undefined) return found;
+  const finished = await store.findFinished(before.id);
+  return finished?.key === key && finished.history !== null ? [] : found;
 }
 
 /** Ignores the failure of the commit: this is the bug. */
@@ -330,7 +375,17 @@ async function withoutWakeUps(
   store: Store,
   ...args: Parameters<Store["listUnfinished"]>
 ): ReturnType<Store["listUnfinished"]> {
-  return (await store.listUnfinished(...args)).map((row) => ({ ...row, wake: null }));
+  return (await store.listUnfinished(...args)).map((row) => ({ ...row, wakeAt: null }) satisfies InstanceRow);
+}
+
+/** Workers take a lease to be three times as long as the member's. */
+function extendWorkerLeases(): () => void {
+  const setLease = Object.getOwnPropertyDescriptor(GrantedRuns.prototype, "setLease")?.value as (ms: number) => void;
+  return redefine(GrantedRuns.prototype, "setLease", {
+    value(this: GrantedRuns, leaseMs: number) {
+      setLease.call(this, 3 * leaseMs);
+    },
+  });
 }
 
 function leakSlots(): () => void {

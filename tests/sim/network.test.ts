@@ -44,6 +44,19 @@ test("a cut works one way, until it is healed", async () => {
   assert.deepEqual(heard, ["hello"]);
 });
 
+test("a machine that is away from the bus sends and hears nothing, and knows it", async () => {
+  const { scheduler, network, heard, answered, send, answer, changes } = stage();
+  network.disconnect(["m1"]);
+  assert.equal(send(), false);
+  answer();
+  await scheduler.run(() => false);
+  assert.deepEqual([heard, answered, changes], [[], [], ["away"]]);
+  network.heal();
+  assert.equal(send(), true);
+  await scheduler.run(() => false);
+  assert.deepEqual([heard, changes], [["hello"], ["away", "there"]]);
+});
+
 test("nobody hears what comes after the connection was closed, or from the dead", async () => {
   const { scheduler, heard, send, close, sender } = stage();
   send();
@@ -60,7 +73,8 @@ function stage(): {
   heard: string[];
   answered: string[];
   sender: { isDead: boolean; isFrozen: boolean };
-  send: (text?: string) => void;
+  changes: string[];
+  send: (text?: string) => boolean;
   answer: () => void;
   close: () => void;
 } {
@@ -69,16 +83,19 @@ function stage(): {
   const network = new Network({ scheduler, random: new SimRandom(1), log });
   const [heard, answered]: [string[], string[]] = [[], []];
   const sender = { isDead: false, isFrozen: false };
-  const one = network.busOf("m1", sender).connect("one", (text) => void answered.push(text));
+  const changes: string[] = [];
+  const onChanged = (): void => void changes.push(one.isConnected ? "there" : "away");
+  const one = network.busOf("m1", sender).connect("one", (text) => void answered.push(text), onChanged);
   const two = network.busOf("m2", { isDead: false, isFrozen: false }).connect("two", (text) => void heard.push(text));
   return {
     scheduler,
     network,
     heard,
     answered,
+    changes,
     sender,
     send: (text = "hello") => one.send("two", text),
     answer: () => two.send("one", "back"),
-    close: () => two.close(),
+    close: () => void two.close(),
   };
 }

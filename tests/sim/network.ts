@@ -23,6 +23,7 @@ export interface Place {
 /** The listeners by address. */
 interface Connection extends Place {
   readonly listener: BusListener;
+  readonly onChanged: () => void;
   isOpen: boolean;
 }
 
@@ -38,6 +39,8 @@ export class Network {
   readonly #connections = new Map<string, Connection>();
   /** Blocked directions, as `from>to`. */
   readonly #cuts = new Set<string>();
+  /** Machines that cannot reach the server of the bus. */
+  readonly #away = new Set<string>();
 
   constructor(parts: { scheduler: Scheduler; random: SimRandom; log: EventLog }) {
     this.#scheduler = parts.scheduler;
@@ -47,7 +50,11 @@ export class Network {
 
   /** The bus of one process. */
   busOf(machine: string, owner: EventOwner): Bus {
-    return { connect: (address, listener) => this.#connect(address, { machine, owner, listener, isOpen: true }) };
+    return {
+      kind: "simulated",
+      connect: (address, listener, onChanged = () => undefined) =>
+        this.#connect(address, { machine, owner, listener, onChanged, isOpen: true }),
+    };
   }
 
   cut(from: string, to: string): void {
@@ -56,6 +63,27 @@ export class Network {
 
   heal(): void {
     this.#cuts.clear();
+    this.reconnect([...this.#away]);
+  }
+
+  /** The machines lose their connections to the server of the bus, and notice. */
+  disconnect(machines: readonly string[]): void {
+    for (const machine of machines) this.#away.add(machine);
+    this.#notify(machines);
+  }
+
+  reconnect(machines: readonly string[]): void {
+    for (const machine of machines) this.#away.delete(machine);
+    this.#notify(machines);
+  }
+
+  #notify(machines: readonly string[]): void {
+    for (const connection of this.#connections.values()) {
+      if (!machines.includes(connection.machine)) continue;
+      this.#scheduler.after(0, connection.owner, () => {
+        if (connection.isOpen) connection.onChanged();
+      });
+    }
   }
 
   /** `to` is undefined if the address is unknown; `name` is the address. */
@@ -69,14 +97,20 @@ export class Network {
 
   #connect(address: string, connection: Connection): BusConnection {
     this.#connections.set(address, connection);
+    const isConnected = (): boolean => connection.isOpen && !this.#away.has(connection.machine);
     return {
+      get isConnected() {
+        return isConnected();
+      },
       send: (name, text) => {
+        if (!isConnected()) return false;
         const target = this.#connections.get(name);
         this.send(connection, target, { name, text }, () => {
-          if (target?.isOpen) target.listener(text);
+          if (target?.isOpen && !this.#away.has(target.machine)) target.listener(text);
         });
+        return true;
       },
-      close: () => {
+      close: async () => {
         connection.isOpen = false;
         if (this.#connections.get(address) === connection) this.#connections.delete(address);
       },

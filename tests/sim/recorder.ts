@@ -3,6 +3,7 @@ import type { Batch, ShardClaim } from "../../src/stores/store.ts";
 import { attemptName } from "../recovery/side-effects.ts";
 import type { EventLog } from "./event-log.ts";
 import type {
+  LeaseRenewal,
   ClaimRecord,
   ClientCall,
   ClockSetting,
@@ -13,6 +14,7 @@ import type {
   LogLine,
   MembershipRecord,
   Moment,
+  RestoreRecord,
   StoreOutage,
   WorkerRenewal,
 } from "./evidence.ts";
@@ -30,6 +32,7 @@ export class Recorder {
   readonly lives: LifeRecord[] = [];
   readonly clockSettings: ClockSetting[] = [];
   readonly storeOutages: StoreOutage[] = [];
+  readonly restores: RestoreRecord[] = [];
   readonly commits: CommitRecord[] = [];
   readonly claims: ClaimRecord[] = [];
   readonly memberships: MembershipRecord[] = [];
@@ -52,6 +55,14 @@ export class Recorder {
   recordProblem(what: string): void {
     this.#log.note(`outage: ${what}`);
     this.problems.push(what);
+  }
+
+  /** Returns a record, whose last time is added when the store is made known as restored. */
+  recordRestore(backedUp: Moment): RestoreRecord {
+    const record: RestoreRecord = { backedUp, restored: this.moment(), known: undefined };
+    this.restores.push(record);
+    this.#log.note(`fault: the store goes back to ${backedUp.at.toFixed(0)}`);
+    return record;
   }
 
   recordFault(what: string): void {
@@ -99,8 +110,8 @@ export class Recorder {
     this.#log.note(`${machine} has its clock ${wallOffsetMs.toFixed(0)} ms ahead`);
   }
 
-  recordCommit(life: ProcessRef, batch: Batch): void {
-    this.commits.push({ ...this.moment(), life: life.number, batch });
+  recordCommit(life: ProcessRef, batch: Batch, sent: Moment): void {
+    this.commits.push({ ...this.moment(), life: life.number, sent, batch });
     const { fences, changes } = batch;
     const shown = fences.map(({ shard, epoch, number }) => `${shard}/${epoch}/${number}`).join(" ");
     const { definitions, ...rest } = changes;
@@ -118,8 +129,8 @@ export class Recorder {
     this.#log.note(`${life.machine}: member ${member} ${what}`);
   }
 
-  recordLeaseRenewal(life: ProcessRef, member: string, sentAt: number): void {
-    this.lives[life.number - 1]?.renewals.push({ member, sentAt, knownAt: this.#now() });
+  recordLeaseRenewal(life: ProcessRef, renewal: Omit<LeaseRenewal, "knownAt">): void {
+    this.lives[life.number - 1]?.renewals.push({ ...renewal, knownAt: this.#now() });
   }
 
   recordWorkerRenewal(life: ProcessRef, renewal: Omit<WorkerRenewal, "knownAt">): void {

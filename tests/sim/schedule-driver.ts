@@ -1,4 +1,4 @@
-import type { Engine } from "../../src/engine/engine.ts";
+import type { EngineNamespace } from "../../src/engine/engine-namespace.ts";
 import type { InstanceView } from "../../src/views/instance-view.ts";
 import type { ListedSchedule } from "../../src/engine/schedules.ts";
 import type { ScheduleSpec } from "../../src/schedules/schedule-spec.ts";
@@ -39,7 +39,7 @@ export class ScheduleDriver {
   async #delete(): Promise<void> {
     const instanceId = `schedule:${this.#scenario.id}`;
     for (;;) {
-      const look = (engine: Engine): unknown => engine.getWorkflowInstanceStatus(instanceId);
+      const look = (engine: EngineNamespace): unknown => engine.getWorkflowInstanceStatus(instanceId);
       const { outcome, value } = await this.#client.call("status", { instanceId }, look);
       if (outcome === "refused" || (outcome === "ok" && (value as InstanceView).attention === undefined)) break;
       await this.#client.sleep(this.#random.within(500, 1500));

@@ -64,7 +64,7 @@ function drawSpec(
     ...(random.isLucky(0.7) && { whenMissed: random.pick(["once", "all", "none"] as const) }),
     ...(!isPrompt && !countsFromEnd && random.isLucky(0.2) && { jitterMs: random.whole(50, 1500) }),
     ...(random.isLucky(0.1) && { startAt: epochMs + random.whole(0, 20_000) }),
-    ...(random.isLucky(0.1) && { endAt: epochMs + madeAt + random.whole(10_000, 60_000) }),
+    ...(random.isLucky(0.1) && { endAt: epochMs + Math.ceil(madeAt) + random.whole(10_000, 60_000) }),
   };
 }
 

@@ -11,6 +11,101 @@ const root = new URL("../../", import.meta.url);
  */
 export const sourceMutations: readonly Mutation[] = [
   {
+    name: "unnoticed-rollbacks",
+    about: "No member notices that the store went back to an earlier state.",
+    needsCluster: true,
+    restores: true,
+    source: {
+      file: "src/engine/assembly.ts",
+      find: "storage: rollbacks.store }",
+      replace: "storage: given.storage }",
+    },
+  },
+  {
+    name: "rollbacks-unnoticed-when-idle",
+    about: "A member with nothing to write does not notice that the store went back to an earlier state.",
+    needsCluster: true,
+    restores: true,
+    source: {
+      file: "src/stores/rollback-detector.ts",
+      find: "    this.#checkShards(shards, view);\n    this.#checkHeartbeats(",
+      replace: "    if (shards) return view;\n    this.#checkHeartbeats(",
+    },
+  },
+  {
+    name: "rollbacks-unnoticed-by-heartbeats",
+    about: "A member that owns nothing does not notice that the store went back to an earlier state.",
+    needsCluster: true,
+    restores: true,
+    source: {
+      file: "src/stores/rollback-detector.ts",
+      find: "if (last === undefined || heartbeat > last",
+      replace: "if (last === undefined || last >= 0 || heartbeat > last",
+    },
+  },
+  {
+    name: "leaking-namespace",
+    about: "A call in one namespace reaches the instance of that id in the default one.",
+    source: {
+      file: "src/engine/instance-calls.ts",
+      find: "return namespace === defaultNamespace ? call : { ...call, id: qualify(namespace, call.id) };",
+      replace: "return namespace === defaultNamespace ? call : { ...call, id: qualify(defaultNamespace, call.id) };",
+    },
+  },
+  {
+    name: "leaking-lists",
+    about: "A list in one namespace has the instances of all.",
+    source: {
+      file: "src/engine/list-instances.ts",
+      find: "    namespace,\n    ...(workflow",
+      replace: "    ...(workflow",
+    },
+  },
+  {
+    name: "no-stall-renewals",
+    about: "The lease of a member whose event loop is blocked is not renewed.",
+    needsCluster: true,
+    profile: "freezes",
+    source: {
+      file: "src/cluster/stall-renewals.ts",
+      find: "if (stalledMs < beatMs || stalledMs > stallMs || this.#isRenewing) return;",
+      replace: "if (stalledMs >= 0 || stallMs < beatMs) return;",
+    },
+  },
+  {
+    name: "renewals-after-giving-up",
+    about: "The lease of a member whose event loop is blocked is renewed for ever.",
+    needsCluster: true,
+    profile: "freezes",
+    source: {
+      file: "src/cluster/stall-renewals.ts",
+      find: "if (stalledMs < beatMs || stalledMs > stallMs || this.#isRenewing) return;",
+      replace: "if (stalledMs < beatMs || stallMs < beatMs || this.#isRenewing) return;",
+    },
+  },
+  {
+    name: "revived-leases",
+    about: "A thread renews a lease that has expired.",
+    needsCluster: true,
+    profile: "freezes",
+    source: {
+      file: "src/cluster/stall-renewals.ts",
+      find: "ageMs >= timings.beatMs && ageMs < this.#leaseMs ? held",
+      replace: "ageMs >= timings.beatMs && this.#leaseMs > 0 ? held",
+    },
+  },
+  {
+    name: "lease-judged-by-flag",
+    about: "A lease counts as valid because a thread has renewed it, whenever that was.",
+    needsCluster: true,
+    profile: "freezes",
+    source: {
+      file: "src/cluster/lease.ts",
+      find: "return other !== undefined && other.monotonic > own.monotonic ? other : own;",
+      replace: "return other !== undefined && other.monotonic > own.monotonic ? momentOf(this.#clock) : own;",
+    },
+  },
+  {
     name: "stale-reads",
     about: "A member answers from its memory of a shard although its lease is over.",
     needsCluster: true,
@@ -19,6 +114,15 @@ export const sourceMutations: readonly Mutation[] = [
       file: "src/runtime/call-handler.ts",
       find: "return !shard.isLost && this.#parts.isLeaseValid();",
       replace: "return !shard.isLost;",
+    },
+  },
+  {
+    name: "forgotten-turns",
+    about: "The first turn is left behind when the turns of an instance leave its row.",
+    source: {
+      file: "src/runtime/turn-places.ts",
+      find: "moved: turnsIn(earlier, key) };",
+      replace: "moved: turnsIn(earlier, key).slice(1) };",
     },
   },
   {
@@ -103,8 +207,30 @@ export const sourceMutations: readonly Mutation[] = [
     about: "A lookup in the store counts although an instance of that id was created meanwhile.",
     source: {
       file: "src/runtime/instance-table.ts",
-      find: 'return search.hasCome ? "outdated" : { found };',
-      replace: "return { found };",
+      find: 'return search.hasCome ? "outdated" : use(found);',
+      replace: "return use(found);",
+    },
+  },
+  {
+    name: "purged-reopenings",
+    about: "An instance that is reopened while its purge waits to be written is purged all the same.",
+    kinds: ["chain"],
+    codeKinds: ["code-retried"],
+    source: {
+      file: "src/runtime/instance-table.ts",
+      find: "purged = candidates.filter(({ search }) => !search.hasCome);",
+      replace: "purged = candidates;",
+    },
+  },
+  {
+    name: "reopened-purges",
+    about: "An instance can be reopened while its purge is being written.",
+    kinds: ["chain"],
+    codeKinds: ["code-retried"],
+    source: {
+      file: "src/runtime/instance-table.ts",
+      find: "for (const { search } of purged) this.#keepOut(search.id, end.promise);",
+      replace: "",
     },
   },
   {
@@ -226,6 +352,28 @@ export const sourceMutations: readonly Mutation[] = [
       file: "src/runtime/inbound-messages.ts",
       find: "    if (this.#mayBeRepeated(origin) && (await this.#isRequestKnown(key))) return await this.#finish(origin);\n",
       replace: "",
+    },
+  },
+  {
+    name: "orders-to-strangers",
+    about: "A parent that ends also ends an instance that has the id of its child and is not its child.",
+    kinds: ["chain"],
+    codeKinds: ["code-household", "code-timed-household"],
+    source: {
+      file: "src/runtime/inbound-messages.ts",
+      find: "if (parentOf(actor)?.key !== parentKey) throw unknownInstance(id);",
+      replace: "if (parentKey < 0) throw unknownInstance(id);",
+    },
+  },
+  {
+    name: "purged-strangers",
+    about: "A purge also takes instances that have the id of a child and are not children.",
+    kinds: ["chain"],
+    codeKinds: ["code-household", "code-timed-household"],
+    source: {
+      file: "src/engine/purging.ts",
+      find: ".parentKey === parentKey;",
+      replace: ".key !== parentKey;",
     },
   },
   {

@@ -1,6 +1,7 @@
 import { EngineError } from "../../src/base/error.ts";
 import type { Batch, Changes, Store } from "../../src/stores/store.ts";
 import type { SimRandom } from "./sim-random.ts";
+import { turnsOf } from "../../src/stores/batch-turns.rig.ts";
 import type { EventLog } from "./event-log.ts";
 import type { Scheduler, SimEvent } from "./scheduler.ts";
 import type { Recorder } from "./recorder.ts";
@@ -119,8 +120,14 @@ export class SimStore implements Store {
   heartbeat: Store["heartbeat"] = async (member, about) => {
     const sentAt = this.#scheduler.now;
     const view = await this.#call("heartbeat", () => this.#inner.heartbeat(member, about));
-    if (view.members.some(({ id }) => id === member)) this.#recorder.recordLeaseRenewal(this.#user, member, sentAt);
+    if (view.members.some(({ id }) => id === member)) this.#recorder.recordLeaseRenewal(this.#user, { member, sentAt });
     return view;
+  };
+  renewLease: Store["renewLease"] = async (member, atLeast) => {
+    const sentAt = this.#scheduler.now;
+    const isRenewed = await this.#call("renewLease", () => this.#inner.renewLease(member, atLeast));
+    if (isRenewed) this.#recorder.recordLeaseRenewal(this.#user, { member, sentAt, isByThread: true });
+    return isRenewed;
   };
   removeMember: Store["removeMember"] = (member, ifHeartbeat) =>
     this.#call(
@@ -139,17 +146,22 @@ export class SimStore implements Store {
       },
     );
 
+  countRows: Store["countRows"] = () => this.#call("countRows", () => this.#inner.countRows());
+  beginIncarnation: Store["beginIncarnation"] = () =>
+    this.#call("beginIncarnation", () => this.#inner.beginIncarnation());
+
   commit(batch: Batch): Promise<void> {
     // Copies the lists, because the caller may change its arrays before the request arrives.
     const sent = copyOf(batch);
-    if (sent.changes.history.length > 0 && this.#user.losesCommit()) {
+    const sentAt = this.#recorder.moment();
+    if (turnsOf(sent.changes).length > 0 && this.#user.losesCommit()) {
       this.#log.note(`${this.#user.machine} loses its commit ${shownFences(sent)}`);
       return new Promise(() => undefined);
     }
     return this.#call(
       `commit ${shownFences(sent)}`,
       () => this.#inner.commit(sent),
-      () => this.#recorder.recordCommit(this.#user, sent),
+      () => this.#recorder.recordCommit(this.#user, sent, sentAt),
     );
   }
 
@@ -158,7 +170,6 @@ export class SimStore implements Store {
   loadHistory: Store["loadHistory"] = (keys) => this.#call("loadHistory", () => this.#inner.loadHistory(keys));
   listHistory: Store["listHistory"] = (key, page) =>
     this.#call("listHistory", () => this.#inner.listHistory(key, page));
-  loadTasks: Store["loadTasks"] = (key) => this.#call("loadTasks", () => this.#inner.loadTasks(key));
   loadPayloads: Store["loadPayloads"] = (key, refs) =>
     this.#call("loadPayloads", () => this.#inner.loadPayloads(key, refs));
   findFinished: Store["findFinished"] = (id) => this.#call("findFinished", () => this.#inner.findFinished(id));
@@ -293,5 +304,5 @@ function copyOf({ fences, changes }: Batch): Batch {
 
 function shownFences({ fences, changes }: Batch): string {
   const shown = fences.map(({ shard, epoch, number, released }) => `${shard}/${epoch}/${number}${released ? "!" : ""}`);
-  return `${shown.join(" ")}: ${changes.history.length} turns`;
+  return `${shown.join(" ")}: ${turnsOf(changes).length} turns`;
 }

@@ -35,7 +35,7 @@ export class Supervisor {
   /** Starts a process; tries again if the store is unavailable. */
   async begin(machine: Machine): Promise<void> {
     const { recorder, scheduler, random } = this.#parts;
-    while (machine.isWanted && machine.life === undefined && !this.#parts.isOver()) {
+    while (machine.isWanted && !machine.isHeld && machine.life === undefined && !this.#parts.isOver()) {
       const life = (machine.life = this.#parts.newLife(machine));
       void life.died.then(() => this.#afterDeath(machine, life));
       try {

@@ -8,7 +8,6 @@ import type { SimRandom } from "./sim-random.ts";
 import { simJobs } from "./jobs.ts";
 import { Life, type LifeParts, Machine } from "./machine.ts";
 import type { MemberLife } from "./member.ts";
-import type { Mutation } from "./mutations.ts";
 import type { Network } from "./network.ts";
 import type { Scheduler } from "./scheduler.ts";
 import type { Recorder } from "./recorder.ts";
@@ -25,7 +24,6 @@ export interface WorkerLifeParts extends Omit<LifeParts, "role" | "machine"> {
   readonly slots: number;
   /** Additional mean duration of jobs here, so that many outlive the member that granted them. */
   readonly lingerMs: number;
-  readonly mutation: Mutation | undefined;
   /** The members that are up, to which a worker may connect. */
   readonly members: () => readonly MemberLife[];
 }
@@ -44,7 +42,7 @@ export class WorkerLife extends Life {
 
   constructor(parts: WorkerLifeParts) {
     super({ ...parts, role: "worker" });
-    const { random, recorder, timings, slots, mutation } = parts;
+    const { random, recorder, timings, slots } = parts;
     this.#network = parts.network;
     this.#scheduler = parts.scheduler;
     this.#random = random.fork("links");
@@ -57,7 +55,7 @@ export class WorkerLife extends Life {
       logger: recorder.loggerOf(this),
       jobs: byId(simJobs(this, recorder)),
       connect: (listener) => this.#connect(listener),
-      timings: mutation?.workerTimings?.(timings) ?? timings,
+      timings,
       slots,
       graceMs: 1000,
     });

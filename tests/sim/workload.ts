@@ -22,6 +22,8 @@ export type Act =
 export interface AnyScenario {
   readonly number: number;
   readonly workflow: Workflow | CodeWorkflow;
+  /** The namespace of the instance. Default `default`. */
+  readonly namespace?: string;
   /** Undefined if the engine generates one. */
   readonly instanceId: string | undefined;
   /** Whether its first event starts it. */
@@ -38,10 +40,10 @@ export interface AnyScenario {
   /** The outputs by task name, or the output of code, if it ends in Success. Undefined if that depends on clients. */
   readonly outputs: unknown;
   /**
-   * What happens after its end. Reused: another instance is submitted under the same id. Forked: another instance
-   * continues from its first step.
+   * Its afterlife. Reused: another instance is submitted under the same id. Contested: one client purges it
+   * while another reopens it. Forked: another instance continues from its first step.
    */
-  readonly afterlife: "none" | "reused" | "rerun" | "purged" | "forked";
+  readonly afterlife: "none" | "reused" | "rerun" | "purged" | "contested" | "forked";
 }
 
 /** A scenario of a DAG. */
@@ -91,6 +93,26 @@ export function drawWorkload(random: SimRandom, options: WorkloadOptions): Workl
   return { scenarios, resizes: drawResizes(random.fork("resizes"), options) };
 }
 
+/** The second namespace of a run. */
+export const twinNamespace = "twin";
+
+/** The first number of scenarios in the second namespace. */
+const firstTwin = 2000;
+
+/**
+ * Draws scenarios for the second namespace, under ids that scenarios of the first one have too: whoever mistakes one
+ * namespace for the other meets an instance of another workflow.
+ */
+export function drawTwins(random: SimRandom, scenarios: readonly Scenario[], spanMs: number): Scenario[] {
+  const named = scenarios.filter(({ instanceId }) => instanceId !== undefined && random.isLucky(0.3));
+  return named.map(({ instanceId }, place) => {
+    const own = random.fork(`twin ${place}`);
+    const kind = own.pick(["chain", "fan", "diamond"] as const);
+    const drawn = drawScenario(own, firstTwin + place, { domains: {}, spanMs, kinds: [kind], overflow: "queue" });
+    return { ...drawn, namespace: twinNamespace, instanceId, afterlife: "none" };
+  });
+}
+
 /** Sometimes many instances that share a limit come at once: of concurrent instances, or of slots of a domain. */
 function drawCrowd(
   random: SimRandom,
@@ -130,7 +152,8 @@ const plainKinds: readonly Kind[] = ["chain", "fan", "diamond", "layered", "deci
 function drawAfterlife(random: SimRandom, kind: Kind): Scenario["afterlife"] {
   if (kind === "limited") return random.fork("afterlife").isLucky(0.4) ? "rerun" : "none";
   if (!plainKinds.includes(kind)) return "none";
-  return random.weighted({ none: 0.7, reused: 0.1, rerun: 0.1, purged: 0.1 }) ?? "none";
+  const drawn = random.weighted({ none: 0.7, reused: 0.1, rerun: 0.1, purged: 0.1 }) ?? "none";
+  return drawn === "purged" && random.fork("contest").isLucky(0.7) ? "contested" : drawn;
 }
 
 function drawActs(random: SimRandom): Act[] {

@@ -23,6 +23,7 @@ import { Network } from "./network.ts";
 import { Supervisor } from "./supervisor.ts";
 import { SimProcessTable } from "./process-table.ts";
 import { readFinalState } from "./final-state.ts";
+import { Restore } from "./restore.ts";
 import { ScheduleDriver } from "./schedule-driver.ts";
 import { drawSchedules, type ScheduleScenario } from "./schedule-workload.ts";
 import { scheduledDags } from "./scheduled-workflows.ts";
@@ -30,7 +31,7 @@ import { Scheduler } from "./scheduler.ts";
 import { type Kind, needsScript } from "./shapes.ts";
 import { Recorder } from "./recorder.ts";
 import { WorkerLife, WorkerMachine } from "./worker.ts";
-import { type AnyScenario, drawWorkload, type Resize } from "./workload.ts";
+import { type AnyScenario, drawTwins, drawWorkload, type Resize, twinNamespace } from "./workload.ts";
 
 export interface WorldOptions {
   readonly seed: number;
@@ -42,6 +43,8 @@ export interface WorldOptions {
   readonly kinds?: readonly Kind[];
   readonly codeKinds?: readonly CodeKind[];
   readonly mutation?: Mutation | undefined;
+  /** A backup of the store is restored under the running members of a cluster. */
+  readonly restores?: boolean | undefined;
   /** Errors have stacks; the hash then depends on the path of the checkout. */
   readonly hasStacks?: boolean;
 }
@@ -76,8 +79,10 @@ export class World implements FaultyWorld {
   readonly #idleMax: number;
   readonly #lingerMs: number;
   readonly #client: Client;
+  readonly #twinClient: Client;
   #leftovers: Leftover[] = [];
   #busyWorkers: readonly BusyWorker[] = [];
+  readonly #isRestored: boolean;
   #isOver = false;
 
   constructor(options: WorldOptions) {
@@ -106,7 +111,12 @@ export class World implements FaultyWorld {
       newLife: (machine) => this.#newLife(machine),
       isOver: () => this.#isOver,
     });
-    this.#store = storeKind === "memory" ? new MemoryStore({ delay: atOnce }) : new SqliteStore({ file: ":memory:" });
+    const clock = { now: () => scheduler.now };
+    this.#isRestored = memberCount !== undefined && (options.restores ?? false);
+    this.#store =
+      storeKind === "memory" || this.#isRestored
+        ? new MemoryStore({ delay: atOnce, clock })
+        : new SqliteStore({ file: ":memory:", clock });
     const { kinds, codeKinds } = options;
     const { scenarios, resizes } = drawWorkload(random.fork("workload"), {
       domains,
@@ -114,7 +124,8 @@ export class World implements FaultyWorld {
       ...(kinds !== undefined && { kinds }),
     });
     const code = { domains: Object.keys(domains), spanMs, ...(codeKinds !== undefined && { kinds: codeKinds }) };
-    this.#scenarios = [...scenarios, ...drawCodeScenarios(random.fork("code workload"), code)];
+    const twins = drawTwins(random.fork("twins"), scenarios, spanMs);
+    this.#scenarios = [...scenarios, ...twins, ...drawCodeScenarios(random.fork("code workload"), code)];
     this.#resizes = resizes;
     const drawn = random.fork("setting");
     this.#shardCount = memberCount === undefined ? 1 : drawn.pick([1, 4, 16]);
@@ -123,12 +134,13 @@ export class World implements FaultyWorld {
     this.#lingerMs = random.fork("linger").pick([0, 1000, 6000]);
     this.#setting = this.#drawSetting(drawn);
     this.#schedules = drawSchedules(random.fork("schedules"), { spanMs });
-    this.#client = new Client({
-      scheduler: this.scheduler,
-      recorder: this.recorder,
-      random: random.fork("client"),
-      callees: () => this.#livesUp(),
-    });
+    this.#client = this.#newClient(random.fork("client"));
+    this.#twinClient = this.#newClient(random.fork("twin client"), twinNamespace);
+  }
+
+  #newClient(random: SimRandom, namespace?: string): Client {
+    const { scheduler, recorder } = this;
+    return new Client({ scheduler, recorder, random, callees: () => this.#livesUp(), ...(namespace && { namespace }) });
   }
 
   /** With workers, members have few slots of their own, so that the workers have work. */
@@ -141,7 +153,8 @@ export class World implements FaultyWorld {
     return {
       isCluster: memberCount !== undefined,
       timings,
-      poolSize: workerCount > 0 ? ofWorkers.whole(4, 7) : poolSize,
+      // The domains of an engine alone are parts of its pool.
+      poolSize: workerCount > 0 ? ofWorkers.whole(memberCount === undefined ? 6 : 4, 7) : poolSize,
       workerSlots: ofWorkers.whole(1, 6),
       domains,
       maxInterruptions: 1_000_000,
@@ -194,15 +207,27 @@ export class World implements FaultyWorld {
     for (const [place, machine] of this.#machines.entries()) {
       void this.supervisor.beginLater(machine, place === 0 ? 0 : 500);
     }
+    const restore = this.#isRestored ? this.#makeRestore() : undefined;
     const work = this.#play();
     await faults.run();
     faults.end();
     this.recorder.recordFault("none from now on");
-    const all = work.then(() => this.#untilQuiet());
+    const all = (restore?.run() ?? work).then(() => this.#untilQuiet());
     if (!(await scheduler.within(calmMs, all)))
       this.recorder.recordProblem("the work did not end after the faults had");
     for (const machine of this.#inOrderOfEnd()) await this.supervisor.stopForGood(machine);
     scheduler.after(0, undefined, () => void (this.#isOver = true));
+  }
+
+  #makeRestore(): Restore {
+    const { members, supervisor, scheduler, recorder, profile } = this;
+    const store = this.#store;
+    assert.ok(store instanceof MemoryStore);
+    const random = this.#random.fork("restore");
+    return new Restore(
+      { store, members, clients: [this.#client, this.#twinClient], supervisor, scheduler, recorder, random },
+      profile.spanMs,
+    );
   }
 
   get #machines(): readonly Machine[] {
@@ -220,7 +245,8 @@ export class World implements FaultyWorld {
   async #play(): Promise<void> {
     const random = this.#random.fork("drivers");
     const drivers = this.#scenarios.map((scenario) => {
-      return new Driver(scenario, this.#client, random.fork(`driver ${scenario.number}`)).play();
+      const client = scenario.namespace === undefined ? this.#client : this.#twinClient;
+      return new Driver(scenario, client, random.fork(`driver ${scenario.number}`)).play();
     });
     const schedules = this.#schedules.map((scenario) => {
       return new ScheduleDriver(scenario, this.#client, random.fork(`schedule ${scenario.id}`)).play();
@@ -308,7 +334,6 @@ export class World implements FaultyWorld {
   #newWorkerLife(machine: WorkerMachine): WorkerLife {
     const { scheduler, log, recorder, network } = this;
     const { timings, workerSlots: slots } = this.#setting;
-    const { mutation } = this.#options;
     return new WorkerLife({
       machine,
       scheduler,
@@ -319,7 +344,6 @@ export class World implements FaultyWorld {
       timings,
       slots,
       lingerMs: this.#lingerMs,
-      mutation,
       members: () => this.#livesUp(),
     });
   }
@@ -382,17 +406,18 @@ export class World implements FaultyWorld {
       idleMax: this.#idleMax,
       stopGraceMs,
     };
-    if (!isCluster) return alone;
+    const { workerBeatMs, workerLostMs } = timings;
+    const hasWorkers = this.workers.length > 0;
+    if (!isCluster) return { ...alone, remoteWorkers: hasWorkers && { workerBeatMs, workerLostMs } };
     const plain = observedBus(network.busOf(member.name, life), (text) => this.recorder.recordMessage(life, text));
     const bus = this.#options.mutation?.bus?.(plain) ?? plain;
     const named = {
       name: member.name,
       shards: this.#shardCount,
       timings: this.#options.mutation?.memberTimings?.(timings) ?? timings,
-      remoteWorkers: this.workers.length > 0,
       ...this.#processTable(life),
     };
-    return { ...alone, cluster: this.profile.hasBus ? { ...named, bus } : named };
+    return { ...alone, remoteWorkers: hasWorkers, cluster: this.profile.hasBus ? { ...named, bus } : named };
   }
 
   /**
@@ -410,7 +435,7 @@ export class World implements FaultyWorld {
 
   async #evidence(): Promise<Evidence> {
     const { recorder } = this;
-    const { calls, runs, lives, clockSettings, storeOutages, commits, claims, memberships } = recorder;
+    const { calls, runs, lives, clockSettings, storeOutages, restores, commits, claims, memberships } = recorder;
     const { renewalRequests, logLines, problems } = recorder;
     const finalState = {
       ...(await readFinalState(this.#store, commits)),
@@ -425,6 +450,7 @@ export class World implements FaultyWorld {
       lives,
       clockSettings,
       storeOutages,
+      restores,
       commits,
       claims,
       memberships,
@@ -444,12 +470,16 @@ function nameOf(left: Leftover): string {
 
 function observedBus(bus: Bus, observe: (text: string) => void): Bus {
   return {
-    connect: (address, listener) => {
-      const connection = bus.connect(address, listener);
+    kind: bus.kind,
+    connect: (address, listener, onChanged) => {
+      const connection = bus.connect(address, listener, onChanged);
       return {
+        get isConnected() {
+          return connection.isConnected;
+        },
         send: (to, text) => {
           observe(text);
-          connection.send(to, text);
+          return connection.send(to, text);
         },
         close: () => connection.close(),
       };

@@ -26,6 +26,7 @@ export function evidenceOf(testimony: Testimony, { commits, claims }: Landings, 
     clockSettings: clockSettings(testimony),
     storeOutages: [],
     renewalRequests: [],
+    restores: [],
   };
 }
 
@@ -45,6 +46,7 @@ export function orderOf(testimony: Testimony, { commits, claims }: Landings): Ev
     clockSettings: [],
     storeOutages: [],
     renewalRequests: [],
+    restores: [],
   };
 }
 
@@ -52,8 +54,8 @@ function placed(id: number): Moment {
   return { at: id, order: id };
 }
 
-function commitOf({ call }: Landings["commits"][number]): Pick<CommitRecord, "life" | "batch"> {
-  return { life: call.life, batch: call.batch };
+function commitOf({ call, sentAt }: Landings["commits"][number]): Omit<CommitRecord, keyof Moment> {
+  return { life: call.life, sent: { at: sentAt, order: sentAt }, batch: call.batch };
 }
 
 function claimOf({ call }: Landings["claims"][number]): Omit<ClaimRecord, keyof Moment> {

@@ -55,7 +55,7 @@ export class Faults {
   readonly counts = new Map<FaultKind, number>();
   readonly #parts: FaultsParts;
   /** How to mend what is broken at the moment. */
-  readonly #broken = new Set<() => void | Promise<void>>();
+  readonly #broken = new Set<() => Promise<void>>();
   #isServerHit = false;
   #isOver = false;
 
@@ -67,7 +67,7 @@ export class Faults {
     const { time, random, everyMs, hosts } = this.#parts;
     for (;;) {
       await time.sleep(random.waitMs(everyMs));
-      if (time.now >= endsAt) return;
+      if (time.now >= endsAt || this.#isOver) return;
       const kind = random.weighted(weights);
       if (kind !== undefined && this.#befall(kind, random.pick(hosts)))
         this.counts.set(kind, (this.counts.get(kind) ?? 0) + 1);
@@ -76,14 +76,22 @@ export class Faults {
 
   /** From now on nothing goes wrong any more, and everybody is there. */
   async end(): Promise<void> {
-    this.#isOver = true;
-    for (const mend of this.#broken) await mend();
+    await this.mend();
     for (const host of this.#parts.hosts) void this.#parts.supervisor.begin(host);
+  }
+
+  /**
+   * No further fault begins, and those that have begun are over. All of them are mended at once: one may last until
+   * another is mended, such as the end of sessions on a server that stands still.
+   */
+  async mend(): Promise<void> {
+    this.#isOver = true;
+    while (this.#broken.size > 0) await Promise.all([...this.#broken].map((mend) => mend()));
   }
 
   /** False if it has nobody to befall. */
   #befall(kind: FaultKind, host: Host): boolean {
-    const { random, supervisor, hosts, lostMs, recorder, url } = this.#parts;
+    const { random, supervisor, hosts, lostMs, recorder } = this.#parts;
     const { life, proxy } = host;
     const note = (what: string): boolean => {
       recorder.recordFault(what);
@@ -111,8 +119,7 @@ export class Faults {
         void proxy.loseAnswer();
         return note(`${host.name} does not hear the next answer`);
       case "end-sessions":
-        // The server may be away.
-        endSessions(url).catch(() => undefined);
+        void this.#endSessions();
         return note("all sessions are ended");
       case "stall":
       case "slow":
@@ -126,6 +133,19 @@ export class Faults {
       default:
         return unreachable(kind, "a kind of fault");
     }
+  }
+
+  /** Lists the sessions and ends one after the other, which may reach a slow server late, and then whoever is there. */
+  async #endSessions(): Promise<void> {
+    // The server may be away.
+    const ended = endSessions(this.#parts.url).then(
+      () => undefined,
+      () => undefined,
+    );
+    const wait = (): Promise<void> => ended;
+    this.#broken.add(wait);
+    await ended;
+    this.#broken.delete(wait);
   }
 
   #freeze({ life }: Host, ms: number): boolean {

@@ -96,7 +96,7 @@ class Finder {
     const asked = this.#testimony.claimCalls.find(
       (call) => call.shard === shard && call.owner === owner && call.claim === undefined && mayHaveLanded(call),
     );
-    return asked && { ...asked, claim: { epoch, lastBatch, released, lastKey: 0, previousOwner: "" } };
+    return asked && { ...asked, claim: { epoch, incarnation: 0, lastBatch, released, lastKey: 0, previousOwner: "" } };
   }
 
   #noteAnswers(): void {

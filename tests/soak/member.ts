@@ -3,6 +3,7 @@
  * process that drives it. Says that it is up, carries out what it is asked, and writes all it does into its journal.
  */
 import type { Clock } from "../../src/base/clock.ts";
+import { SharedLease } from "../../src/cluster/shared-lease.ts";
 import { Engine } from "../../src/engine/engine.ts";
 import { systemClock } from "../../src/engine/system-clock.ts";
 import { simJobs } from "../sim/jobs.ts";
@@ -47,6 +48,7 @@ function newEngine(): Engine {
   const mutation = options.mutation === undefined ? undefined : findMutation(options.mutation);
   mutation?.install?.();
   const store = journaled(storeAt(kind, url), journal, now);
+  journalThread(journal, now);
   const host = { number: life, machine, isDead: false, clock: jobClock, lingerMs: () => 0 };
   const sizes = Object.entries(options.workload.domains).map(([name, size], priority) => [name, { size, priority }]);
   return new Engine({
@@ -62,6 +64,20 @@ function newEngine(): Engine {
     idleMs: options.idleMs,
     stopGraceMs: options.stopGraceMs,
   });
+}
+
+/** Writes down the renewals of the lease by the watchdog's thread, when the event loop sees them. */
+function journalThread(journal: Journal, now: () => number): void {
+  const before = Object.getOwnPropertyDescriptor(SharedLease.prototype, "renewalOf")?.value as SharedLease["renewalOf"];
+  let seen: number | undefined;
+  SharedLease.prototype.renewalOf = function (member) {
+    const sent = before.call(this, member);
+    if (sent !== undefined && sent.monotonic !== seen) {
+      seen = sent.monotonic;
+      journal.write({ what: "renewal", member, sentAt: now() - (systemClock.monotonic() - seen) });
+    }
+    return sent;
+  };
 }
 
 async function answer({ id, method, args }: Request): Promise<void> {

@@ -20,8 +20,10 @@ function packing(ask: Ask, numberOf: NumberOf): Readonly<Record<string, unknown>
 
 /** An engine in another process. It has the methods that clients call, each of which is one question and one answer. */
 export function remoteEngine(ask: Ask, numberOf: NumberOf): Engine {
-  const packed = packing(ask, numberOf);
-  return new Proxy({} as Engine, {
+  // Clients of the soak are all in the default namespace, which is that of the engine itself.
+  const packed: Readonly<Record<string, unknown>> = { ...packing(ask, numberOf), inNamespace: () => engine };
+  const engine: Engine = new Proxy({} as Engine, {
     get: (_, name) => (typeof name === "symbol" ? undefined : (packed[name] ?? ask.bind(undefined, name))),
   });
+  return engine;
 }

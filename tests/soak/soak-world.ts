@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import type { DatabaseServer } from "../../scripts/servers/postgres-server.ts";
 import type { Workflow } from "../../src/authoring/workflow.ts";
+import { hasCode } from "../../src/base/error.ts";
 import type { ClusterTimings } from "../../src/cluster/timings.ts";
 import { mailboxOf } from "../../src/stores/mailbox.ts";
 import type { InstanceSummary, Store } from "../../src/stores/store.ts";
@@ -45,6 +46,12 @@ export interface SoakOptions {
 /** Once the faults are over, everything ends within this time. */
 const calmMs = 120_000;
 
+/** The server is there again within this time after the last fault. */
+const reachMs = 20_000;
+
+/** Timeout of the observer: it reads everything at once in the end, on a machine that has other things to do. */
+const observerLimits = { workMs: 60_000, heartbeatMs: 60_000 };
+
 /** Messages and mail of the last moments are read within this time. */
 const quietMs = 20_000;
 
@@ -66,6 +73,7 @@ const timings: ClusterTimings = {
   beatMs: 400,
   suspectMs: 1500,
   lostMs: 2500,
+  stallMs: 120_000,
   pollMs: 1000,
   pollWithoutBusMs: 150,
   callMs: 8000,
@@ -104,7 +112,7 @@ export class SoakWorld {
     const recorder = (this.recorder = new RunRecorder(log, () => time.now));
     const hosts = (this.#hosts = proxies.map((proxy, i) => new Host(`m${i + 1}`, proxy)));
     this.#url = url;
-    this.#store = storeAt(kind, url);
+    this.#store = storeAt(kind, url, observerLimits);
     this.#shardCount = random.fork("shards").pick([1, 4, 16, 16]);
     this.#workload = drawWaves({ seed, domains, spanMs, waveMs });
     this.#numbers = new Map(this.#workload.scenarios.map(({ number, workflow }) => [workflow, number]));
@@ -160,6 +168,7 @@ export class SoakWorld {
       return await this.#testimony();
     } finally {
       this.#isOver = true;
+      await this.faults.mend();
       for (const { life, proxy } of this.#hosts) {
         life?.crash("the run is over");
         await proxy.close();
@@ -180,10 +189,22 @@ export class SoakWorld {
     else await this.faults.run(this.#setting.calmAt);
     await this.faults.end();
     recorder.recordFault("none from now on");
-    await this.#store.open();
+    await this.#reachStore();
     const all = work.then(() => this.#untilQuiet());
     if (!(await time.within(calmMs, all))) recorder.recordProblem("the work did not end after the faults had");
     for (const host of this.#hosts) await this.#supervisor.stopForGood(host);
+  }
+
+  /** The server may need a moment after the last fault; one that stays away is a failure. */
+  async #reachStore(): Promise<void> {
+    for (const end = this.#time.now + reachMs; ; await this.#time.sleep(200)) {
+      try {
+        return await this.#store.open();
+      } catch (error) {
+        if (!hasCode(error, "STORE_UNAVAILABLE") || this.#time.now > end) throw error;
+        this.recorder.recordFault(`the database is not reached yet: ${error.message}`);
+      }
+    }
   }
 
   async #play(): Promise<void> {
@@ -272,9 +293,8 @@ export class SoakWorld {
     const { calls, lives, problems } = this.recorder;
     const heard = hearMembers(lives, (life) => join(this.#options.folder, `life-${life}.jsonl`));
     const audit = await readAudit(this.#url);
-    const batches = heard.commitCalls.map(({ batch, life, sentAt }) => ({ batch, life, at: sentAt, order: sentAt }));
     const finalState = {
-      ...(await readFinalState(this.#store, batches)),
+      ...(await readFinalState(this.#store, heard.commitCalls)),
       leftovers: this.#leftovers,
       busyWorkers: [],
     };

@@ -181,9 +181,9 @@ describe("the tables in a MySQL database", () => {
     const url = await newDatabase("mysql", t);
     const stores = await Promise.all(Array.from({ length: 6 }, () => opened(t, url)));
     const versions = await execute(url, "SELECT version FROM heddle_schema_version ORDER BY version");
-    assert.deepEqual(versions, [{ version: 1 }]);
+    assert.deepEqual(versions, [{ version: 2 }]);
     const claims = await Promise.all(stores.map((store) => store.claimShard(0, "a")));
-    assert.deepEqual(new Set(claims.map((claim) => claim?.epoch)), new Set([1, 2, 3, 4, 5, 6]));
+    assert.equal(new Set(claims.map((claim) => claim?.epoch)).size, 6);
   });
 
   test("wait for whoever makes them, and not for ever", async (t) => {
@@ -216,10 +216,10 @@ describe("the tables in a MySQL database", () => {
     const first = await opened(t, url);
     await first.saveDefinitions([definitionRow({ version: "a" })]);
     await first.close();
-    const planted = { version: 2, sql: "CREATE TABLE IF NOT EXISTS heddle_planted (a INT)" };
+    const planted = { version: 3, sql: "CREATE TABLE IF NOT EXISTS heddle_planted (a INT)" };
     for (let opening = 0; opening < 2; opening++) await migrateWith(url, planted);
     const versions = await execute(url, "SELECT version FROM heddle_schema_version ORDER BY version");
-    assert.deepEqual(versions, [{ version: 1 }, { version: 2 }]);
+    assert.deepEqual(versions, [{ version: 2 }, { version: 3 }]);
     assert.deepEqual(await execute(url, "SELECT a FROM heddle_planted"), []);
     assert.deepEqual(await execute(url, "SELECT version FROM heddle_definition"), [{ version: "a" }]);
   });
@@ -228,16 +228,24 @@ describe("the tables in a MySQL database", () => {
     const url = await newDatabase("mysql", t);
     await (await opened(t, url)).close();
     const create = "CREATE TABLE IF NOT EXISTS heddle_planted (a INT)";
-    await assert.rejects(migrateWith(url, { version: 2, sql: `${create};INSERT INTO heddle_planted VALUES ('no')` }));
-    assert.deepEqual(await execute(url, "SELECT version FROM heddle_schema_version"), [{ version: 1 }]);
-    await migrateWith(url, { version: 2, sql: `${create};INSERT INTO heddle_planted VALUES (1)` });
+    await assert.rejects(migrateWith(url, { version: 3, sql: `${create};INSERT INTO heddle_planted VALUES ('no')` }));
+    assert.deepEqual(await execute(url, "SELECT version FROM heddle_schema_version"), [{ version: 2 }]);
+    await migrateWith(url, { version: 3, sql: `${create};INSERT INTO heddle_planted VALUES (1)` });
     assert.deepEqual(await execute(url, "SELECT a FROM heddle_planted"), [{ a: 1 }]);
+  });
+
+  test("from before the first release are refused, and stay as they are", async (t) => {
+    const url = await newDatabase("mysql", t);
+    await execute(url, "CREATE TABLE heddle_schema_version (version BIGINT PRIMARY KEY)");
+    await execute(url, "INSERT INTO heddle_schema_version VALUES (1)");
+    await assertRefused(url, "STORE_OLDER", /has schema version 1, .* reads versions from 2 on: .*; run that version/);
+    assert.equal((await execute(url, "SHOW TABLES")).length, 1);
   });
 
   test("of an unknown layout are refused, and stay as they are", async (t) => {
     const url = await newDatabase("mysql", t);
     await execute(url, "CREATE TABLE heddle_schema_version (version BIGINT PRIMARY KEY)");
-    await execute(url, "INSERT INTO heddle_schema_version (version) VALUES (1)");
+    await execute(url, "INSERT INTO heddle_schema_version (version) VALUES (2)");
     await execute(url, "CREATE TABLE heddle_mark (shard BIGINT)");
     await assertRefused(url, "STORE_CORRUPT", /does not have the tables of its schema version/);
     const tables = await execute(url, "SHOW TABLES");
@@ -258,7 +266,7 @@ describe("the tables in a MySQL database", () => {
     await assertRefused(
       url,
       "STORE_NEWER",
-      /schema version 999, this program knows versions up to 1; run a newer version/,
+      /schema version 999, this program knows versions up to 2; run a newer version/,
     );
   });
 

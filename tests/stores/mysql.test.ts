@@ -24,7 +24,6 @@ import {
   jobRow,
   outboxRow,
   requestRow,
-  taskRow,
 } from "../contract/store/rows.ts";
 import { batchOf, Owner } from "../contract/store/subject.ts";
 import { execute, newDatabase } from "../databases/databases.ts";
@@ -673,7 +672,6 @@ describe("members that write at once on a MySQL server", () => {
       const some = keys.slice(0, 2);
       await owner.commit({
         history: some.map((instance) => historyRow({ instance, turn: 0 })),
-        tasks: some.map((instance) => taskRow({ instance, task: 0 })),
         payloads: some.map((instance) => ({ instance, ref: 0, body: "0" })),
       });
       const other = await newSession(url);
@@ -682,7 +680,6 @@ describe("members that write at once on a MySQL server", () => {
       const beside = [1, ...some.map((key) => key + 1)];
       for (const [table, rest] of [
         ["heddle_history (instance, turn, first_event, at, events)", "0, 0, 0, ''"],
-        ["heddle_task (instance, task, attempt, name, type, status, retry_count)", "0, 1, '', 1, '', 0"],
         ["heddle_payload (instance, ref, body)", "0, ''"],
       ] as const) {
         await other.run(`INSERT INTO ${table} VALUES ${beside.map((key) => `(${key}, ${rest})`).join()}`);

@@ -207,7 +207,11 @@ async function members(t: TestContext, url: string): Promise<{ a: Store; b: Stor
 }
 
 describe("a PostgreSQL server that does not answer", () => {
-  const limits = { workMs: 400, heartbeatMs: 250 };
+  /**
+   * No statement needs them: a heartbeat takes 0 to 11 ms and the first call of a connection at most 93 ms with ten busy
+   * processes on two cores. But the tests repeat no call that is late because of the machine.
+   */
+  const limits = { workMs: 2000, heartbeatMs: 1500 };
 
   async function behindProxy(t: TestContext): Promise<{ store: PostgresStore; proxy: Proxy; url: string }> {
     const url = await newDatabase("postgres", t);
@@ -387,8 +391,9 @@ describe("statements on a PostgreSQL server", () => {
       const plan = await connection.execute(`EXPLAIN EXECUTE "${name}"${values}`, limitMs);
       if (plan.some((row) => String(row["QUERY PLAN"]).includes("Seq Scan"))) walksAll.push(name);
     }
-    // Mail is little, and who is unfinished has no index but the key.
-    assert.deepEqual(walksAll, ["delete-mailbox-rows-before", "list-unfinished"]);
+    // Mail is little, who is unfinished has no index but the key, and a restored store is renumbered once.
+    const restoring = ["raise-epochs", "renumber-offsets", "renumber-sent"];
+    assert.deepEqual(walksAll, ["delete-mailbox-rows-before", "list-unfinished", ...restoring]);
   });
 
   test("of commits that nobody waited for land in order, whichever shards they share", async (t) => {

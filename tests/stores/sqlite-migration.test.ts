@@ -12,12 +12,13 @@ import { definitionRow } from "../contract/store/rows.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const initial = sqlFiles.migrations();
+const latest = 2;
 const addColumn: Migration = {
-  version: initial.length + 1,
+  version: latest + 1,
   sql: "ALTER TABLE definition ADD COLUMN planted INTEGER NOT NULL DEFAULT 7",
 };
 const addRow: Migration = {
-  version: initial.length + 2,
+  version: latest + 2,
   sql: "INSERT INTO setting (name, value) SELECT 'planted', sum(planted) FROM definition",
 };
 
@@ -52,7 +53,7 @@ function read(t: TestContext, file: string, sql: string): unknown[] {
 describe("migrations of a SQLite file", () => {
   test("make a new file, and mark it with their version", async (t) => {
     const file = await writtenFile(t);
-    assert.deepEqual(read(t, file, "PRAGMA user_version"), [{ user_version: 1 }]);
+    assert.deepEqual(read(t, file, "PRAGMA user_version"), [{ user_version: latest }]);
     assert.deepEqual(read(t, file, "PRAGMA integrity_check"), [{ integrity_check: "ok" }]);
   });
 
@@ -75,7 +76,7 @@ describe("migrations of a SQLite file", () => {
     const file = await writtenFile(t);
     const broken: Migration = { version: addColumn.version + 1, sql: "INSERT INTO nowhere VALUES (1)" };
     assert.throws(() => openWith(file, [...initial, addColumn, broken]), /no such table: nowhere/);
-    assert.deepEqual(read(t, file, "PRAGMA user_version"), [{ user_version: 1 }]);
+    assert.deepEqual(read(t, file, "PRAGMA user_version"), [{ user_version: latest }]);
     const columns = read(t, file, "SELECT name FROM pragma_table_info('definition')");
     assert.ok(!columns.some((column) => (column as { name: string }).name === "planted"));
   });
@@ -87,7 +88,22 @@ describe("migrations of a SQLite file", () => {
     await assert.rejects(
       new SqliteStore({ file }).open(),
       (error) =>
-        hasCode(error, "STORE_NEWER") && /schema version 2, this program knows versions up to 1;/.test(error.message),
+        hasCode(error, "STORE_NEWER") && /schema version 3, this program knows versions up to 2;/.test(error.message),
+    );
+    assert.ok(before.equals(readFileSync(file)));
+  });
+
+  test("leave a file with a layout from before the first release as it is", async (t) => {
+    const file = newFile(t);
+    const db = new DatabaseSync(file);
+    db.exec("PRAGMA application_id = 0x4844444c; PRAGMA user_version = 1; CREATE TABLE task (instance INTEGER)");
+    db.close();
+    const before = readFileSync(file);
+    await assert.rejects(
+      new SqliteStore({ file }).open(),
+      (error) =>
+        hasCode(error, "STORE_OLDER") &&
+        /has schema version 1, .* reads versions from 2 on: .*; run that version, or give another/.test(error.message),
     );
     assert.ok(before.equals(readFileSync(file)));
   });
@@ -95,7 +111,7 @@ describe("migrations of a SQLite file", () => {
   test("do not run on a file of this version with an unknown layout, which is refused", async (t) => {
     const file = newFile(t);
     const db = new DatabaseSync(file);
-    db.exec("PRAGMA application_id = 0x4844444c; PRAGMA user_version = 1; CREATE TABLE mark (shard INTEGER)");
+    db.exec("PRAGMA application_id = 0x4844444c; PRAGMA user_version = 2; CREATE TABLE mark (shard INTEGER)");
     db.close();
     await assert.rejects(
       new SqliteStore({ file }).open(),

@@ -104,7 +104,7 @@ describe("opening a database file", () => {
     await assertRefused(
       file,
       "STORE_NEWER",
-      /schema version 999, this program knows versions up to 1; run a newer version/,
+      /schema version 999, this program knows versions up to 2; run a newer version/,
     );
     assert.ok(before.equals(readFileSync(file)));
   });

@@ -4,8 +4,10 @@ import { describe, test, type TestContext } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { EngineError } from "../../src/base/error.ts";
 import type { InstanceChange } from "../../src/engine/instance-change.ts";
+import type { EngineNamespace } from "../../src/engine/engine-namespace.ts";
 import { MemoryStore } from "../../src/stores/memory/memory-store.ts";
 import type { AlertRule } from "../../src/telemetry/alert-rule.ts";
+import type { InstanceView } from "../../src/views/instance-view.ts";
 import { Alerts, type AlertsParts } from "../../src/telemetry/alerts.ts";
 import { TestClock } from "../../src/testing.ts";
 import { type Collector, startCollector } from "./collector.ts";
@@ -18,6 +20,25 @@ function end(status: "Success" | "Failed", told: Partial<InstanceChange> = {}): 
   const tasks = [taskView("pay", status === "Failed" ? { status: "Failed", failure } : {})];
   const reason = status === "Failed" ? "task pay failed" : undefined;
   return change({ events: [ended(status)], status, tasks, reason, at: noon + 5000, ...told });
+}
+
+const view = {
+  ...change(),
+  attention: undefined,
+  customStatus: undefined,
+  withSkippedFailures: false,
+  generation: 1,
+  updatedAt: noon,
+  historyLength: 1,
+  waiting: [],
+  waitingTotal: 0,
+  untakenEvents: [],
+};
+/** The engine in a namespace, where every instance looks like this. */
+function spaceOf(view: Omit<InstanceView, "instanceId">): EngineNamespace {
+  const getWorkflowInstanceStatus = (instanceId: string): Promise<InstanceView> =>
+    Promise.resolve({ ...view, instanceId });
+  return { getWorkflowInstanceStatus } as unknown as EngineNamespace;
 }
 
 interface Rig {
@@ -34,21 +55,11 @@ async function rig(t: TestContext, rules: readonly AlertRule[], told: Partial<Al
   const store = new MemoryStore();
   const stuck: string[] = [];
   await store.open();
-  const view = {
-    ...change(),
-    attention: undefined,
-    customStatus: undefined,
-    withSkippedFailures: false,
-    generation: 1,
-    updatedAt: noon,
-    historyLength: 1,
-  };
   const engine = {
     get health() {
       return { stuckInstances: stuck } as unknown as AlertsParts["engine"]["health"];
     },
-    getWorkflowInstanceStatus: (instanceId: string) => Promise.resolve({ ...view, instanceId }),
-    listWorkflowInstances: () => Promise.resolve([]),
+    inNamespace: () => spaceOf(view),
   };
   const alerts = new Alerts({ rules, engine, store, clock, logger: lines, ...told });
   alerts.start();
@@ -76,6 +87,7 @@ describe("alerts", () => {
     assert.deepEqual(body, {
       title: "Workflow orders failed",
       kind: "failure",
+      namespace: "default",
       instanceId: "order-1",
       workflow: "orders",
       status: "Failed",
@@ -166,22 +178,15 @@ describe("alerts", () => {
       status: "Running",
       generation: 1,
     } as const;
-    const times = { createdAt: noon - 3_600_000, endedAt: null, reason: null, quarantined: null };
-    const view = {
-      ...change(),
-      attention: undefined,
-      customStatus: undefined,
-      withSkippedFailures: false,
-      generation: 1,
-      updatedAt: noon,
-      historyLength: 1,
-    };
+    const times = { createdAt: noon - 3_600_000, endedAt: null, reason: null, quarantined: null, app: null };
     const engine = {
       health: { stuckInstances: [] } as unknown as AlertsParts["engine"]["health"],
-      getWorkflowInstanceStatus: (instanceId: string) => Promise.resolve({ ...view, instanceId }),
-      listWorkflowInstances: () => Promise.resolve([{ ...summary, ...times }]),
+      inNamespace: () => spaceOf(view),
     };
-    const { clock } = await rig(t, rules, { engine });
+    const store = new MemoryStore();
+    await store.open();
+    store.listInstances = () => Promise.resolve([{ ...summary, ...times }]);
+    const { clock } = await rig(t, rules, { engine, store });
     await clock.advance(10_000);
     assert.equal((await received(collector, 1))[0]?.["instanceId"], "order-7");
   });

@@ -32,7 +32,9 @@ interface Board {
 function registryOf(): { names: Set<string>; labels: Set<string> } {
   const metrics = new Metrics();
   const none = (): (() => void) => () => undefined;
-  metrics.watch({ subscribe: none, onMemberEvent: none } as unknown as GaugedEngine & { subscribe(): () => void });
+  metrics.watch({ subscribeAll: none, onMemberEvent: none } as unknown as GaugedEngine & {
+    subscribeAll(): () => void;
+  });
   const names = new Set<string>();
   const labels = new Set(foreignLabels);
   for (const metric of metrics.registry.getMetricsAsArray()) {

@@ -103,16 +103,16 @@ describe("a real engine", () => {
 
     const text = await metrics.text();
     for (const line of [
-      'dag_workflow_submitted_total{workflow="parent"} 1',
-      'dag_workflow_submitted_total{workflow="child"} 1',
-      'dag_workflow_completed_total{workflow="parent",status="Success"} 1',
-      'dag_workflow_failed_total{workflow="parent"} 0',
-      'dag_workflow_duration_seconds_count{workflow="parent",status="Success"} 1',
-      'dag_task_failed_total{workflow="parent",task="third"} 1',
-      'dag_task_duration_seconds_count{workflow="parent",task="second",status="Success"} 1',
-      'dag_task_duration_seconds_count{workflow="parent",task="third",status="Failed"} 1',
-      'dag_task_duration_seconds_count{workflow="parent",task="third",status="Success"} 1',
-      'dag_task_duration_seconds_count{workflow="child",task="inner",status="Success"} 1',
+      'dag_workflow_submitted_total{namespace="default",workflow="parent"} 1',
+      'dag_workflow_submitted_total{namespace="default",workflow="child"} 1',
+      'dag_workflow_completed_total{namespace="default",workflow="parent",status="Success"} 1',
+      'dag_workflow_failed_total{namespace="default",workflow="parent"} 0',
+      'dag_workflow_duration_seconds_count{namespace="default",workflow="parent",status="Success"} 1',
+      'dag_task_failed_total{namespace="default",workflow="parent",task="third"} 1',
+      'dag_task_duration_seconds_count{namespace="default",workflow="parent",task="second",status="Success"} 1',
+      'dag_task_duration_seconds_count{namespace="default",workflow="parent",task="third",status="Failed"} 1',
+      'dag_task_duration_seconds_count{namespace="default",workflow="parent",task="third",status="Success"} 1',
+      'dag_task_duration_seconds_count{namespace="default",workflow="child",task="inner",status="Success"} 1',
       "dag_queue_running_size 0",
       "dag_cluster_members_up 1",
       "dag_cluster_workers 1",
@@ -122,7 +122,7 @@ describe("a real engine", () => {
     for (const name of ["first", "second", "third", "nested"]) {
       assert.match(
         text,
-        new RegExp(`dag_task_executed_total{workflow="parent",task="${name}",status="Success",`),
+        new RegExp(`dag_task_executed_total{namespace="default",workflow="parent",task="${name}",status="Success",`),
         name,
       );
     }
@@ -171,7 +171,10 @@ describe("a real engine", () => {
     await handle.result();
     const text = await metrics.text();
     for (const name of ["quick", "slow"]) {
-      assert.match(text, new RegExp(`dag_task_executed_total{workflow="waiting",task="${name}",status="Success",`));
+      assert.match(
+        text,
+        new RegExp(`dag_task_executed_total{namespace="default",workflow="waiting",task="${name}",status="Success",`),
+      );
       assert.ok(isBelow(only(name), only("waiting")));
     }
     assert.ok(isBelow(only("timer"), only("waiting")));

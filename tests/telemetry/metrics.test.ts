@@ -1,6 +1,7 @@
 /** Spec §13.1: counters and gauges for Prometheus. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { ownVersion } from "../../src/engine/own-version.ts";
 import type { MemberEvent } from "../../src/cluster/member-event.ts";
 import type { GaugedEngine } from "../../src/telemetry/engine-gauges.ts";
 import { Metrics } from "../../src/telemetry/metrics.ts";
@@ -24,12 +25,12 @@ describe("counters", () => {
     metrics.observe(change({ events: [ended("Failed")], at: noon + 2000 }));
     metrics.observe(change({ events: [ended("Terminated")], at: noon + 2000, startedAt: undefined }));
     await values(metrics, {
-      'dag_workflow_submitted_total{workflow="orders"}': 1,
-      'dag_workflow_completed_total{workflow="orders",status="Success"}': 1,
-      'dag_workflow_completed_total{workflow="orders",status="Failed"}': 1,
-      'dag_workflow_completed_total{workflow="orders",status="Terminated"}': 1,
-      'dag_workflow_failed_total{workflow="orders"}': 1,
-      'dag_workflow_duration_seconds_sum{workflow="orders",status="Success"}': 2,
+      'dag_workflow_submitted_total{namespace="default",workflow="orders"}': 1,
+      'dag_workflow_completed_total{namespace="default",workflow="orders",status="Success"}': 1,
+      'dag_workflow_completed_total{namespace="default",workflow="orders",status="Failed"}': 1,
+      'dag_workflow_completed_total{namespace="default",workflow="orders",status="Terminated"}': 1,
+      'dag_workflow_failed_total{namespace="default",workflow="orders"}': 1,
+      'dag_workflow_duration_seconds_sum{namespace="default",workflow="orders",status="Success"}': 2,
     });
   });
 
@@ -39,13 +40,13 @@ describe("counters", () => {
     metrics.observe(change({ tasks, events: [failed(7, { retryAt: noon }), succeeded(4)], at: noon + 500 }));
     metrics.observe(change({ tasks, events: [failed(7, { timedOut: true, attempt: 2 })], at: noon + 500 }));
     await values(metrics, {
-      'dag_task_executed_total{workflow="orders",task="a",status="Failed",worker="here"}': 1,
-      'dag_task_executed_total{workflow="orders",task="a",status="TimeoutFailed",worker="here"}': 1,
-      'dag_task_executed_total{workflow="orders",task="b",status="Success",worker="here"}': 1,
-      'dag_task_failed_total{workflow="orders",task="a"}': 2,
-      'dag_task_failed_total{workflow="orders",task="b"}': 0,
-      'dag_task_duration_seconds_sum{workflow="orders",task="b",status="Success"}': 0.5,
-      'dag_task_duration_seconds_count{workflow="orders",task="a",status="TimeoutFailed"}': 1,
+      'dag_task_executed_total{namespace="default",workflow="orders",task="a",status="Failed",worker="here"}': 1,
+      'dag_task_executed_total{namespace="default",workflow="orders",task="a",status="TimeoutFailed",worker="here"}': 1,
+      'dag_task_executed_total{namespace="default",workflow="orders",task="b",status="Success",worker="here"}': 1,
+      'dag_task_failed_total{namespace="default",workflow="orders",task="a"}': 2,
+      'dag_task_failed_total{namespace="default",workflow="orders",task="b"}': 0,
+      'dag_task_duration_seconds_sum{namespace="default",workflow="orders",task="b",status="Success"}': 0.5,
+      'dag_task_duration_seconds_count{namespace="default",workflow="orders",task="a",status="TimeoutFailed"}': 1,
     });
   });
 
@@ -57,9 +58,9 @@ describe("counters", () => {
       change({ tasks, events: [{ type: "DecisionMade", task: 1, result: "true", edgesOff: [] }, started] }),
     );
     await values(metrics, {
-      'dag_task_executed_total{workflow="orders",task="c",status="Success",worker="here"}': 1,
-      'dag_task_executed_total{workflow="orders",task="b",status="Success",worker=""}': 1,
-      'dag_task_duration_seconds_count{workflow="orders",task="b",status="Success"}': undefined,
+      'dag_task_executed_total{namespace="default",workflow="orders",task="c",status="Success",worker="here"}': 1,
+      'dag_task_executed_total{namespace="default",workflow="orders",task="b",status="Success",worker=""}': 1,
+      'dag_task_duration_seconds_count{namespace="default",workflow="orders",task="b",status="Success"}': undefined,
     });
   });
 
@@ -70,9 +71,9 @@ describe("counters", () => {
     metrics.observe(change({ tasks, events: tasks.map((_, at) => succeeded(at)) }));
     metrics.observe(change({ tasks: [taskView("late")], events: [succeeded(0)] }));
     await values(metrics, {
-      'dag_task_executed_total{workflow="orders",task="convert",status="Success",worker="here"}': 500,
-      'dag_task_executed_total{workflow="orders",task="split",status="Success",worker="here"}': 1,
-      'dag_task_executed_total{workflow="orders",task="late",status="Success",worker="here"}': 1,
+      'dag_task_executed_total{namespace="default",workflow="orders",task="convert",status="Success",worker="here"}': 500,
+      'dag_task_executed_total{namespace="default",workflow="orders",task="split",status="Success",worker="here"}': 1,
+      'dag_task_executed_total{namespace="default",workflow="orders",task="late",status="Success",worker="here"}': 1,
     });
   });
 
@@ -81,8 +82,9 @@ describe("counters", () => {
     const forked = { ...created, forkedFrom: { id: "order-0", generation: 1 } } as typeof created;
     metrics.observe(change({ tasks: [taskView("a")], events: [forked, started, succeeded(0)] }));
     await values(metrics, {
-      'dag_workflow_submitted_total{workflow="orders"}': 1,
-      'dag_task_executed_total{workflow="orders",task="a",status="Success",worker="here"}': undefined,
+      'dag_workflow_submitted_total{namespace="default",workflow="orders"}': 1,
+      'dag_task_executed_total{namespace="default",workflow="orders",task="a",status="Success",worker="here"}':
+        undefined,
     });
   });
 
@@ -96,7 +98,7 @@ describe("counters", () => {
     const lines = (await metrics.text()).split("\n");
     const workflows = lines.filter((line) => line.startsWith("dag_workflow_submitted_total{"));
     assert.equal(workflows.length, 201);
-    assert.equal(await valueOf(metrics, 'dag_workflow_submitted_total{workflow="other"}'), 800);
+    assert.equal(await valueOf(metrics, 'dag_workflow_submitted_total{namespace="default",workflow="other"}'), 800);
     const tasks = new Set(lines.flatMap((line) => /^dag_task_executed_total.*task="([^"]*)"/.exec(line)?.[1] ?? []));
     assert.equal(tasks.size, 201);
     assert.ok(lines.length < 40_000, `${lines.length} lines`);
@@ -105,7 +107,10 @@ describe("counters", () => {
   test("of two engines in one process are apart", async () => {
     const [one, other] = [new Metrics(), new Metrics()];
     one.observe(change({ events: [created] }));
-    assert.equal(await valueOf(other, 'dag_workflow_submitted_total{workflow="orders"}'), undefined);
+    assert.equal(
+      await valueOf(other, 'dag_workflow_submitted_total{namespace="default",workflow="orders"}'),
+      undefined,
+    );
   });
 });
 
@@ -123,33 +128,30 @@ describe("gauges", () => {
     unreadMessages: 5,
     droppedReports: 0,
     refusedWorkerMessages: 4,
+    bus: undefined,
+    workers: 1,
   } as const;
-  const worker = {
-    address: "here",
-    isRemote: false,
-    slots: 10,
-    runningTasks: 2,
-    isDraining: false,
-    isReachable: true,
-    lastHeardAt: undefined,
-    jobs: [],
-  };
   const member = {
     id: "a",
     address: "a",
     isSuspected: false,
     roles: [],
+    version: ownVersion(),
     isDraining: false,
     shards: 1,
     isSelf: true,
     isOldest: true,
   };
-  const engine = (told: Partial<GaugedEngine> = {}): GaugedEngine & { subscribe(): () => void } => ({
+  const engine = (told: Partial<GaugedEngine> = {}): GaugedEngine & { subscribeAll(): () => void } => ({
     health,
     members: () => [],
-    listWorkers: () => [worker],
     onMemberEvent: () => () => undefined,
-    subscribe: () => () => undefined,
+    countWaitReasons: () =>
+      new Map([
+        ["slot", 2],
+        ["retry", 1],
+      ] as const),
+    subscribeAll: () => () => undefined,
     ...told,
   });
 
@@ -158,6 +160,8 @@ describe("gauges", () => {
     metrics.watch(engine(), () => noon);
     await values(metrics, {
       dag_queue_waiting_size: 3,
+      'dag_queue_waiting_reason_size{reason="slot"}': 2,
+      'dag_queue_waiting_reason_size{reason="retry"}': 1,
       dag_queue_running_size: 2,
       dag_task_running_oldest_seconds: 90,
       dag_mailbox_size: 5,
@@ -165,10 +169,25 @@ describe("gauges", () => {
       dag_cluster_members: 1,
       dag_cluster_members_up: 1,
       dag_cluster_unreachable: 0,
+      dag_cluster_bus_connected: 1,
       dag_cluster_workers: 1,
       dag_worker_messages_refused_total: 4,
     });
     assert.ok(((await valueOf(metrics, "nodejs_eventloop_lag_seconds")) ?? -1) >= 0);
+  });
+
+  test("show a bus that is away", async () => {
+    const metrics = new Metrics();
+    let isConnected = true;
+    const told = {
+      get health() {
+        return { ...health, bus: { kind: "nats", isConnected } };
+      },
+    };
+    metrics.watch(Object.defineProperties(engine(), Object.getOwnPropertyDescriptors(told)), () => noon);
+    await values(metrics, { dag_cluster_bus_connected: 1 });
+    isConnected = false;
+    await values(metrics, { dag_cluster_bus_connected: 0 });
   });
 
   test("count a member that was lost until another has come, or it is not expected any more", async () => {

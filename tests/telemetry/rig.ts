@@ -8,6 +8,8 @@ export const noon = Date.UTC(2026, 0, 5, 12);
 /** A change as the engine would tell it, but for what a test says about it. */
 export function change(told: Partial<InstanceChange> = {}): InstanceChange {
   return {
+    namespace: "default",
+    app: undefined,
     instanceId: "order-1",
     workflowName: "orders",
     workflowVersion: "1",
@@ -50,7 +52,7 @@ export function taskView(name: string, told: Partial<TaskView> = {}): TaskView {
     retryAt: undefined,
     childInstanceId: undefined,
     parentTask: undefined,
-    waitingFor: undefined,
+    wait: undefined,
     ...told,
   };
 }

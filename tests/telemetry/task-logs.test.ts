@@ -16,6 +16,7 @@ const dayMs = 24 * 60 * 60 * 1000;
 function line(message: string, told: Partial<TaskLogLine> = {}): TaskLogLine {
   const said = {
     attemptId: "order-1:1:0:1",
+    namespace: "default",
     instanceId: "order-1",
     workflowName: "orders",
     taskName: "pay",

@@ -20,6 +20,7 @@ const exporter = new InMemorySpanExporter();
 const provider = new NodeTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
 
 const run: JobRun = {
+  namespace: "default",
   instanceId: "order-1",
   workflowName: "orders",
   taskName: "pay",

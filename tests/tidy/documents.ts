@@ -2,7 +2,7 @@ import { mayImport } from "./import-direction.ts";
 import type { Finding } from "./source.ts";
 
 const architecture = "ARCHITECTURE.md";
-const row = /^\| `src\/(\w+)\/` \| (.*) \| ([^|]*) \|$/gm;
+const row = /^\| `src\/([\w-]+)\/` \| (.*) \| ([^|]*) \|$/gm;
 
 /** ARCHITECTURE.md with the last column of its table of folders written from `mayImport`. `node scripts/import-table.ts` saves it. */
 export function withImportTable(text: string, table: Readonly<Record<string, readonly string[]>> = mayImport): string {

@@ -57,6 +57,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     "views",
   ],
   client: ["api", "base"],
+  "remote-worker": ["base", "authoring", "dispatch", "worker", "engine", "client"],
   cli: [
     "api",
     "base",
@@ -66,6 +67,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     "dispatch",
     "server",
     "client",
+    "remote-worker",
     "telemetry",
     "transfer",
     "schedules",
@@ -75,9 +77,17 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
 /** All that other folders see of the stores; only doors name a concrete one. */
 const storeInterface = [
   "src/stores/store.ts",
+  "src/stores/turn-text.ts",
+  "src/stores/document-kinds.ts",
   "src/stores/wrap-store.ts",
   "src/stores/instance-key.ts",
+  "src/stores/message-number.ts",
+  "src/stores/rollback-detector.ts",
+  "src/stores/row-counts.ts",
   "src/stores/mailbox.ts",
+  "src/stores/notifier.ts",
+  // A store that a thread opens for itself.
+  "src/stores/lease-connection.ts",
   "src/stores/importer.ts",
 ];
 
@@ -94,6 +104,7 @@ const bare = ["base", "kernel"];
 const homes: Readonly<Record<string, readonly string[]>> = {
   pg: ["src/stores/postgres/"],
   mysql2: ["src/stores/mysql/"],
+  "@nats-io/transport-node": ["src/cluster/nats/"],
   zod: ["src/api/", "src/server/"],
   fastify: ["src/server/"],
   "@fastify/cors": ["src/server/"],

@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { unreachable } from "../../src/base/assert.ts";
+import { textOfEvents } from "../../src/kernel/event-text.ts";
 import type { ParentAddress } from "../../src/kernel/address.ts";
 import type { DagSpec } from "../../src/kernel/dag/dag-spec.ts";
 import type { Event } from "../../src/kernel/event.ts";
@@ -94,6 +95,7 @@ const message = fc.record<DrawnMessage>({
     "start-child",
     "tell-child",
     "tell-parent",
+    "cancel-other",
     "raise-event",
     "enter-gate",
     "leave-gate",
@@ -176,10 +178,10 @@ class Rows {
   add(changes: Changes | undefined, number: number, drawn: DrawnInstance): void {
     const { key = 0 } = this.#keys[number] ?? {};
     const { id, workflow, version, status, createdAt, quarantined, text: reason } = drawn;
-    const row = { key, id, workflow, version, generation: 1, createdAt };
+    const row = { key, id, workflow, version, generation: 1, createdAt, app: version };
     if (ended.includes(status)) {
       const end = { endedAt: createdAt + 1, tasks: 2, tasksFailed: 1, reason };
-      changes?.finished.push({ ...row, ...end, status: status as EndStatus });
+      changes?.finished.push({ ...row, ...end, status: status as EndStatus, history: null });
     } else {
       const standing = {
         status,
@@ -188,14 +190,9 @@ class Rows {
         active: quarantined === null,
         waitingTasks: drawn.attempts,
       };
-      changes?.instances.push({ ...row, ...standing, updatedAt: 40 });
+      changes?.instances.push({ ...row, ...standing, updatedAt: 40, history: null });
     }
     for (const [turn, each] of drawn.turns.entries()) this.#addTurn(changes, key, turn, each);
-    for (let attempt = 1; attempt <= drawn.attempts; attempt++) {
-      const attemptRow = { instance: key, task: 0, attempt, name: "a", type: 1, retryCount: attempt - 1 };
-      const rest = { worker: reason, startedAt: createdAt, endedAt: null, error: reason };
-      changes?.tasks.push({ ...attemptRow, ...rest, status: "Running" });
-    }
   }
 
   #addTurn(changes: Changes | undefined, instance: number, turn: number, drawn: DrawnTurn): void {
@@ -206,7 +203,7 @@ class Rows {
       changes?.payloads.push({ instance, ref, body });
       return { ref, bytes: body.length };
     };
-    const events = JSON.stringify([this.#event(drawn, payload), { type: "InstancePaused" }]);
+    const events = textOfEvents([this.#event(drawn, payload), { type: "InstancePaused" }]);
     changes?.history.push({ instance, turn, firstEvent: turn * 2, at: drawn.at, events });
   }
 
@@ -228,8 +225,8 @@ class Rows {
           generation: 1,
           context: { [body]: payload(body), b: payload("b") },
           maxConcurrentTasks: 5,
-          parent,
           trigger: "nested",
+          parent,
         };
       case "parent-changed":
         return { type: "ParentChanged", parent };
@@ -301,6 +298,8 @@ function written(drawn: DrawnMessage, keys: readonly Named[], shards: number): {
       const report = { task: 0, attempt: 1, generation: 1, status: "Failed", reason: drawn.text } as const;
       return { body: { kind: "tell-parent", from, to, ...report, outputs: {} }, source };
     }
+    case "cancel-other":
+      return { body: { kind: "cancel-other", from, to, reason: drawn.text }, source };
     case "raise-event":
       return { body: { kind: "raise-event", from, to, name: drawn.text, data: JSON.stringify(drawn.text) }, source };
     case "enter-gate": {

@@ -1,8 +1,9 @@
 /** A cluster that is killed at any moment, and one engine on SQLite that goes on for it. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { eventsIn } from "../../src/kernel/event-text.ts";
 import { defineJob, type Job } from "../../src/authoring/job.ts";
-import { Engine, type Event, type Store } from "../../src/index.ts";
+import { Engine, type Store } from "../../src/index.ts";
 import { SqliteStore } from "../../src/stores/sqlite/sqlite-store.ts";
 import { exportInstances, importInstances } from "../../src/transfer.ts";
 import { EngineClusterRig, type RigMember } from "../engine/engine-cluster-rig.ts";
@@ -69,7 +70,7 @@ async function mostAtOnce(store: Store, name: string): Promise<number> {
   const steps: { at: number; change: number }[] = [];
   for (const { key } of await store.listInstances({ workflow: name, limit: 100 })) {
     for (const { at, events } of await store.loadHistory([key])) {
-      for (const { type } of JSON.parse(events) as Event[]) {
+      for (const { type } of eventsIn(events)) {
         if (type === "InstanceStarted") steps.push({ at, change: 1 });
         if (type === "InstanceEnded") steps.push({ at, change: -1 });
       }

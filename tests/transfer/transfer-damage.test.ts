@@ -114,7 +114,7 @@ describe("an export", () => {
     const rest = lines.slice(1);
     assert.match(await refusal(target, ["hello"]), /line 1 is not a complete line of JSON/);
     assert.match(await refusal(target, ["{}"]), /line 1 does not say that this is a heddle-export/);
-    assert.match(await refusal(target, [header.replace('"version":1', '"version":2'), ...rest]), /format version 2/);
+    assert.match(await refusal(target, [header.replace('"version":2', '"version":3'), ...rest]), /format version 3/);
     assert.match(await refusal(target, [header, '{"kind":"other","rows":[]}']), /line 2 has an unknown kind/);
     assert.match(await refusal(target, [header, '{"kind":"jobs","rows":[{"id":1}]}']), /field "id" is not text/);
     assert.match(

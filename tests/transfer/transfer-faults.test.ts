@@ -280,8 +280,13 @@ describe("an import", () => {
   test("numbers on where messages were sent before", async () => {
     const store = await memory();
     await store.settleShardCount(shards);
-    for (let shard = 0; shard < shards; shard++) {
-      const offsets = Array.from({ length: shards }, (_, source) => ({ shard, source, number: 5 + source }));
+    const others = Array.from({ length: shards }, (_, other) => other);
+    for (const source of others) {
+      const outbox = others.map((target) => ({ source, target, number: 5 + source, body: "" }));
+      await (await Owner.claim(store, source, "a")).commit({ outbox }, { released: true });
+    }
+    for (const shard of others) {
+      const offsets = others.map((source) => ({ shard, source, number: 5 + source }));
       await (await Owner.claim(store, shard, "a")).commit({ offsets }, { released: true });
     }
     await importInstances(store, lines);

@@ -56,7 +56,6 @@ test("a member that joins just as an import begins leaves the shards alone until
   const lines = held(exportInstances(await empty()), () => reached.resolve(), goOn.promise);
   const storage = store.connect();
   const clock = new TestClock();
-  const engine = new Engine({ storage, clock, logger: new LogBook(), cluster: { shards } });
   // Between its look at the shards and its joining.
   let imported: Promise<unknown> = Promise.resolve();
   const join = storage.join.bind(storage);
@@ -65,6 +64,7 @@ test("a member that joins just as an import begins leaves the shards alone until
     await reached.promise;
     await join(member);
   };
+  const engine = new Engine({ storage, clock, logger: new LogBook(), cluster: { shards } });
   await clock.until(engine.start());
   await clock.advance(60_000);
   assert.equal(engine.members()[0]?.shards, 0);

@@ -1,4 +1,4 @@
-import type { Event } from "../../src/kernel/event.ts";
+import { eventsIn, textOfEvents } from "../../src/kernel/event-text.ts";
 import type { OutboxMessage } from "../../src/runtime/outbox.ts";
 import type { Store } from "../../src/stores/store.ts";
 import { exportInstances } from "../../src/transfer.ts";
@@ -40,7 +40,6 @@ export function told(lines: readonly string[]): Told {
         for (const row of line.rows) current.push(JSON.stringify({ ...row, events: named(row.events, nameOf) }));
         break;
       case "payloads":
-      case "tasks":
         for (const row of line.rows) current.push(JSON.stringify(row));
         break;
       case "messages":
@@ -88,11 +87,11 @@ function named(text: string, nameOf: (key: number) => string): string {
     if (typeof holder.key === "number") holder.key = nameOf(holder.key);
     if (typeof holder.from === "number") holder.from = nameOf(holder.from);
   };
-  const value = JSON.parse(text) as Event[] | OutboxMessage;
+  const value = text.startsWith("[") ? eventsIn(text) : (JSON.parse(text) as OutboxMessage);
   for (const each of Array.isArray(value) ? value : [value]) {
     name(each as object);
     const holder = "order" in each ? each.order : each;
     if ("parent" in holder && typeof holder.parent === "object") name(holder.parent);
   }
-  return JSON.stringify(value);
+  return Array.isArray(value) ? textOfEvents(value) : JSON.stringify(value);
 }

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { createWriteStream } from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
@@ -108,6 +109,32 @@ test("lines may go through a file, whatever characters are in them", async (t) =
   assert.ok((await linesOf(other)).join("").includes("\\u2028"), "a character that ends a line for many readers");
   assert.deepEqual(told(await linesOf(other)), told(await linesOf(store)));
 });
+
+test(
+  "lines of a file are kept that is read before the store is claimed, as on a database server",
+  { timeout: 20_000 },
+  async (t) => {
+    const store = await memory();
+    const file = join(temporaryFolder(t), "lines.jsonl");
+    await pipeline(exportInstances(store), createWriteStream(file));
+    const lines = (await open(file)).readLines();
+    const wasRead = once(lines, "close");
+    const slow = await memory();
+    const claimShard = slow.claimShard.bind(slow);
+    slow.claimShard = async (...given) => {
+      await wasRead;
+      return await claimShard(...given);
+    };
+    await importInstances(slow, lines);
+    assert.deepEqual(told(await linesOf(slow)), told(await linesOf(store)));
+
+    // A refused import closes the file, and leaves no lines behind.
+    const others = (await open(file)).readLines();
+    slow.claimShard = () => Promise.reject(new Error("no shard today"));
+    await assert.rejects(importInstances(slow, others), /no shard today/);
+    for await (const line of others) assert.fail(line);
+  },
+);
 
 /** Everything is where an engine looks for it, and whoever claims a shard finds it as the last owner left it. */
 async function checkPlaces(store: Store, shards: number, released: boolean): Promise<void> {

@@ -10,6 +10,7 @@ type Line = DataOf<"listAudit">["items"][number];
 interface AuditOptions extends ClientOptions {
   readonly who?: string;
   readonly operation?: string;
+  readonly target?: string;
   readonly since?: string;
   readonly limit: string;
 }
@@ -29,6 +30,7 @@ export function auditCommand(): Command {
   return clientCommand("audit", "Print the audit log: changes and refused requests, newest first.")
     .option("--who <token>", "only requests of this token; anonymous for requests without one")
     .option("--operation <name>", "only this operation, such as createToken")
+    .option("--target <id>", "only entries about this instance, workflow, schedule or token")
     .option("--since <time>", "only entries since this time")
     .option("-n, --limit <count>", "maximum number of entries", "50")
     .action(async (options: AuditOptions) => {
@@ -38,6 +40,7 @@ export function auditCommand(): Command {
         limit: Math.min(limit, 1000),
         ...(options.who !== undefined && { who: options.who }),
         ...(options.operation !== undefined && { operation: options.operation }),
+        ...(options.target !== undefined && { target: options.target }),
         ...(options.since !== undefined && { since: timeGiven("--since", options.since) }),
       };
       const lines: Line[] = [];

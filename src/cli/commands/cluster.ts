@@ -5,7 +5,7 @@ import { type Column, tableText } from "../table.ts";
 import { timeText } from "../time-text.ts";
 
 type Member = DataOf<"getCluster">["members"][number];
-type Worker = DataOf<"listWorkers">["items"][number];
+type Worker = DataOf<"listWorkers">[number];
 
 interface DrainOptions extends ClientOptions {
   readonly worker?: string;
@@ -23,6 +23,7 @@ const memberColumns: readonly Column<Member>[] = [
   { title: "member", text: ({ address }) => address },
   { title: "status", text: ({ status }) => status },
   { title: "roles", text: ({ roles }) => roles.join(", ") },
+  { title: "version", text: ({ version }) => version },
   { title: "", text: ({ isLeader }) => (isLeader ? "oldest" : "") },
 ];
 
@@ -47,13 +48,10 @@ const workerColumns: readonly Column<Worker>[] = [
 ];
 
 function workersCommand(): Command {
-  return clientCommand("workers", "List the workers of the member that answers.").action(
-    async (options: ClientOptions) => {
-      const { client, output } = sessionOf(options);
-      const { items } = await client.call("listWorkers");
-      output.list(items, workerColumns, "No workers.");
-    },
-  );
+  return clientCommand("workers", "List the workers of the cluster.").action(async (options: ClientOptions) => {
+    const { client, output } = sessionOf(options);
+    output.list(await client.call("listWorkers"), workerColumns, "No workers.");
+  });
 }
 
 function drainCommand(): Command {

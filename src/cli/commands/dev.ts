@@ -1,10 +1,11 @@
 import { Command } from "commander";
+import { existsSync, mkdirSync } from "node:fs";
 import { relative } from "node:path";
 import type { OnTaskLog } from "../../dispatch/task-log.ts";
 import type { AppParts } from "../../server/config/app-modules.ts";
 import type { Server } from "../../server/server.ts";
 import type { ServerConfig } from "../../server/config/server-config.ts";
-import { writeAddress } from "../address-file.ts";
+import { leaveAddress } from "../address-file.ts";
 import { takeTokenOfEnvironment } from "../client-command.ts";
 import { flagsGiven, withConfigFlags } from "../config-flags.ts";
 import type { Doors } from "../doors.ts";
@@ -19,6 +20,7 @@ type DevOptions = Readonly<Record<string, unknown>> & {
   readonly config?: string;
   readonly json?: boolean;
   readonly watch?: boolean;
+  readonly demo?: boolean;
 };
 
 export function devCommand(doors: Doors): Command {
@@ -26,6 +28,10 @@ export function devCommand(doors: Doors): Command {
     .description("Run a development server on this machine, with its data in ./.heddle.")
     .argument("[modules...]", "files that export jobs and workflows; default: built-in examples")
     .option("--watch", "restart when a source file below this folder changes")
+    .option(
+      "--demo",
+      "run a busy company's forty workflows instead of the examples, with a day of history if ./.heddle is new",
+    )
     .option("--json", "print one JSON document");
   return withConfigFlags(command).action(async (modules: string[], options: DevOptions) => {
     if (options.watch === true) return await watchThis();
@@ -33,15 +39,17 @@ export function devCommand(doors: Doors): Command {
     const { freePort } = await import("../free-port.ts");
     const config = { ...wanted, port: await freePort(wanted.host, wanted.port) };
     const taskLines = new TaskLines(config.logLevel);
-    const { server, next } = await start(config, { doors, onTaskLog: taskLines.print });
+    const isDemo = options.demo === true;
+    const { server, next } = await (isDemo
+      ? startDemo(config, doors)
+      : start(config, { doors, onTaskLog: taskLines.print }));
     const output = new Output(options);
+    leaveAddress(config.data, server.url);
     greet({ url: server.url, config, output, next, takenPort: config.port === wanted.port ? undefined : wanted.port });
-    taskLines.begin();
-    const address = writeAddress(config.data, server.url);
+    if (!isDemo) taskLines.begin();
     const onSignal = (): void =>
       output.say("\nStopping: waiting for running tasks. Press Ctrl-C again to stop at once.");
     await untilStopped(server, { ended: Promise.race([server.stopped, server.engine.fenced]), onSignal });
-    address.remove();
     output.say("Stopped. All data are kept; the next start continues from here.");
   });
 }
@@ -105,6 +113,33 @@ async function start(
     throw error;
   }
   return { server, next: firstCommand(examples) };
+}
+
+/** A server that is never idle, for those who want to see one. */
+async function startDemo(config: ServerConfig, doors: Doors): Promise<Started> {
+  const [{ demoParts, keepBusy, runPast }, { startServer }, { HeddleClient }] = await Promise.all([
+    import("../demo/demo.ts"),
+    import("../serve.ts"),
+    import("../../client/client.ts"),
+  ]);
+  if (!existsSync(config.data)) {
+    new Output({}).warn("Living through a day of history …");
+    mkdirSync(config.data, { recursive: true, mode: 0o700 });
+    await runPast(doors, await doors.storage(config.storage));
+  }
+  const adminToken = takeTokenOfEnvironment();
+  const logger = wordsLogger("error");
+  const server = await startServer(config, {
+    doors,
+    logger,
+    adminToken,
+    parts: demoParts,
+    watchdog: { format: "words" },
+  });
+  const token = adminToken === undefined ? {} : { token: adminToken };
+  const rest = await keepBusy(new HeddleClient({ url: server.url, ...token }));
+  void server.stopped.then(rest);
+  return { server, next: firstCommand(demoParts) };
 }
 
 /** Modules may export jobs without any workflow. */

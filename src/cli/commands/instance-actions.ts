@@ -17,8 +17,8 @@ interface EventOptions extends ClientOptions {
 /** Commands that act on one instance. */
 export function instanceActionCommands(): Command[] {
   return [
-    simple("pause", "Pause an instance: start no new tasks, let running ones finish.", ({ client }, params) =>
-      client.call("pauseInstance", { params }),
+    withReason("pause", "Pause an instance: start no new tasks, let running ones finish.", ({ client }, params, body) =>
+      client.call("pauseInstance", { params, body }),
     ),
     simple("resume", "Resume a paused or quarantined instance.", ({ client }, params) =>
       client.call("resumeInstance", { params }),

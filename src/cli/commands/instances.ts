@@ -7,6 +7,7 @@ import { choiceGiven, countGiven } from "../given-value.ts";
 import type { Output } from "../output.ts";
 import { commandText } from "../program-name.ts";
 import { labelsOf } from "../progress.ts";
+import { adviceFor, noticeText } from "../notices.ts";
 import { type Column, cut, oneLine, tableText } from "../table.ts";
 import { durationText, timeText } from "../time-text.ts";
 
@@ -22,6 +23,7 @@ interface ListOptions extends ClientOptions {
   readonly workflow?: string;
   readonly status?: string;
   readonly prefix?: string;
+  readonly app?: string;
   readonly limit: string;
 }
 
@@ -30,6 +32,7 @@ export function listCommand(): Command {
     .option("-w, --workflow <name>", "only instances of this workflow")
     .option("-s, --status <statuses>", `only these statuses, separated by commas: ${statuses.join(", ")}`)
     .option("-p, --prefix <text>", "only instance ids with this prefix")
+    .option("--app <name>", "only instances of this application")
     .option("-n, --limit <count>", "maximum number of instances", "20")
     .action(async (options: ListOptions) => {
       const { client, output } = sessionOf(options);
@@ -37,9 +40,11 @@ export function listCommand(): Command {
       const status = options.status?.split(",").map((each) => choiceGiven("--status", each.trim(), statuses));
       const query = {
         limit: Math.min(limit, 1000),
+        waits: "true",
         ...(options.workflow !== undefined && { workflow: options.workflow }),
         ...(status !== undefined && { status: status.join(",") }),
         ...(options.prefix !== undefined && { idPrefix: options.prefix }),
+        ...(options.app !== undefined && { app: options.app }),
       };
       const rows: Summary[] = [];
       for await (const row of client.items("listInstances", { query })) {
@@ -66,12 +71,20 @@ function columnsFor(output: Output): Column<Summary>[] {
       text: ({ createdAt, endedAt }) => (endedAt === null ? "" : durationText(endedAt - createdAt)),
       right: true,
     },
-    { title: "reason", text: ({ reason }) => cut(reason ?? "", output.isTerminal ? 60 : Infinity) },
+    { title: "reason, or what it waits for", text: (row) => cut(whyText(row), output.isTerminal ? 60 : Infinity) },
   ];
+}
+
+function whyText({ reason, waiting = [], waitingTotal = 0 }: Summary): string {
+  const [first] = waiting;
+  if (first === undefined) return reason ?? "";
+  const age = first.since === undefined ? "" : ` (${durationText(Math.max(0, Date.now() - first.since))} so far)`;
+  return `${first.text}${age}${waitingTotal > 1 ? `, and ${waitingTotal - 1} more` : ""}`;
 }
 
 interface ShowOptions extends ClientOptions {
   readonly task?: string;
+  readonly attempts?: true;
 }
 
 export function showCommand(): Command {
@@ -81,15 +94,20 @@ export function showCommand(): Command {
       "-t, --task <name>",
       "show one task, by name or number (`name#2` is the second of that name), with progress and sub-task counts",
     )
+    .option("-a, --attempts", "show every attempt of its tasks, with worker, times and failure")
     .action(async (id: string, options: ShowOptions) => {
       const { client, output } = sessionOf(options);
+      if (options.attempts) {
+        const { items } = await client.call("listAttempts", { params: { id } });
+        return output.give(items, () => tableText(attemptColumns(output.colour), items));
+      }
       if (options.task !== undefined) {
         const nodeId = await nodeIdOf(client, id, options.task);
         const details = await client.call("getNode", { params: { id, nodeId } });
         return output.give(details, () => detailsText(details, output));
       }
       const view = await client.call("getInstance", { params: { id } });
-      output.give(view, () => viewText(view, output));
+      output.give(view, () => viewText(view, output, client));
     });
 }
 
@@ -102,7 +120,7 @@ async function nodeIdOf(client: HeddleClient, id: string, task: string): Promise
   return found === undefined ? task : String(found.nodeId);
 }
 
-function viewText(view: View, { colour }: Output): string {
+function viewText(view: View, { colour }: Output, client: HeddleClient): string {
   const { status, createdAt, startedAt, endedAt, tasks } = view;
   const facts: [string, string | undefined][] = [
     ["instance", view.instanceId],
@@ -118,9 +136,31 @@ function viewText(view: View, { colour }: Output): string {
     ["attention", view.attention],
     ["says", view.customStatus === undefined ? undefined : JSON.stringify(view.customStatus)],
   ];
-  const parts = [factsText(facts)];
+  const parts = [factsText(facts), ...waitsText(view, client)];
   if (tasks.length > 0) parts.push(tableText(taskColumns(colour), withLabels(tasks)));
   return [...parts, ...tasks.flatMap(stackText)].join("\n\n");
+}
+
+/** Lists the waits of the instance, one line each, and the events that nobody has waited for. */
+function waitsText(
+  { instanceId, waiting, waitingTotal, untakenEvents }: View,
+  { url }: Pick<HeddleClient, "url">,
+): string[] {
+  const now = Date.now();
+  const lines = waiting.map((wait) => {
+    const advice = adviceFor(wait, instanceId, (words) => commandText(words, url));
+    const line = "line" in wait && wait.line !== undefined ? `, ${wait.line.file}:${wait.line.line}` : "";
+    return oneLine(noticeText({ text: `${wait.text}${line}`, since: wait.since, advice }, now));
+  });
+  if (waitingTotal > waiting.length) lines.push(`and ${waitingTotal - waiting.length} more`);
+  const events = untakenEvents.map(({ name, count, since }) =>
+    oneLine(`event ${JSON.stringify(name)} × ${count} since ${timeText(since)}`),
+  );
+  return [listText("Waits for", lines), listText("Came, but the code has not waited for it", events)].flat();
+}
+
+function listText(title: string, lines: readonly string[]): string[] {
+  return lines.length === 0 ? [] : [`${title}:\n${lines.map((line) => `  ${line}`).join("\n")}`];
 }
 
 function factsText(facts: readonly (readonly [string, string | undefined])[]): string {
@@ -143,7 +183,7 @@ function detailsText(task: DataOf<"getNode">, { colour }: Output): string {
     ["started", startedAt === undefined ? undefined : timeText(startedAt)],
     ["ended", endedAt === undefined ? undefined : timeText(endedAt)],
     ["retry at", retryAt === undefined ? undefined : timeText(retryAt)],
-    ["waits for", task.waitingFor],
+    ["waits for", task.wait?.text],
     ["child", task.childInstanceId],
     ["parent", task.parentTask],
     ["sub-tasks", counts.length === 0 ? undefined : counts.join(", ")],
@@ -172,6 +212,21 @@ function stackText({ name, failure }: Task): string[] {
   return [`${oneLine(name)} failed:\n${lines.map((line) => `  ${oneLine(line)}`).join("\n")}`];
 }
 
+type Attempt = DataOf<"listAttempts">["items"][number];
+
+function attemptColumns(colour: Output["colour"]): Column<Attempt>[] {
+  return [
+    { title: "task", text: ({ name }) => name },
+    { title: "attempt", text: ({ attempt }) => String(attempt), right: true },
+    { title: "status", text: ({ status }) => status, paint: ({ status }, text) => colour(statusColour(status), text) },
+    { title: "retries", text: ({ retryCount }) => String(retryCount), right: true },
+    { title: "worker", text: ({ worker }) => worker ?? "" },
+    { title: "started", text: ({ startedAt }) => (startedAt === undefined ? "" : timeText(startedAt)) },
+    { title: "ended", text: ({ endedAt }) => (endedAt === undefined ? "" : timeText(endedAt)) },
+    { title: "failure", text: ({ failure }) => (failure === undefined ? "" : `${failure.type}: ${failure.message}`) },
+  ];
+}
+
 type Task = View["tasks"][number];
 
 function withLabels(tasks: readonly Task[]): Task[] {
@@ -195,7 +250,7 @@ function taskColumns(colour: Output["colour"]): Column<Task>[] {
   ];
 }
 
-function aboutTask({ failure, waitingFor, retryAt, childInstanceId }: Task): string {
+function aboutTask({ failure, wait, retryAt, childInstanceId }: Task): string {
   if (retryAt !== undefined) return `next attempt ${timeText(retryAt)}${failure ? `, after: ${failure.message}` : ""}`;
-  return failure?.message ?? waitingFor ?? (childInstanceId === undefined ? "" : `→ ${childInstanceId}`);
+  return failure?.message ?? wait?.text ?? (childInstanceId === undefined ? "" : `→ ${childInstanceId}`);
 }

@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import type { DataOf } from "../../api/routes.ts";
+import { uuid } from "../../base/uuid.ts";
 import { type ClientOptions, clientCommand, sessionOf } from "../client-command.ts";
 import { jsonGiven } from "../given-value.ts";
 import type { Column } from "../table.ts";
@@ -25,8 +26,9 @@ const columns: readonly Column<Job>[] = [
   { title: "job", text: ({ name }) => name },
   { title: "signature", text: ({ signature }) => signature },
   { title: "code", text: ({ codePath }) => codePath ?? "" },
-  { title: "", text: ({ missing }) => (missing ? "missing" : "") },
+  { title: "", text: ({ missing, origin }) => (missing ? "missing" : origin === "worker" ? "on workers" : "") },
   { title: "updated", text: ({ updatedAt }) => timeText(updatedAt) },
+  { title: "description", text: ({ description }) => description?.split("\n", 1)[0] ?? "" },
 ];
 
 function listCommand(): Command {
@@ -46,7 +48,7 @@ function runCommand(): Command {
     .action(async (job: string, options: RunOptions) => {
       const { client, output } = sessionOf(options);
       const body = options.params === undefined ? undefined : jsonGiven("--params", options.params);
-      const query = { instanceId: options.id ?? crypto.randomUUID() };
+      const query = { instanceId: options.id ?? uuid(Date.now()) };
       const { instanceId } = await client.call("runJob", { params: { name: job }, query, body });
       if (options.wait === true) return await followWith(options, instanceId);
       output.give({ instanceId }, () => instanceId);

@@ -9,7 +9,8 @@ import { statusColour } from "../colour.ts";
 import { readDefinition, saveDefinition } from "../definition-file.ts";
 import { exitCodes, UsageError } from "../exit-code.ts";
 import { countGiven, jsonGiven } from "../given-value.ts";
-import { noticesOf, Progress } from "../progress.ts";
+import { type Notice, noticesOf } from "../notices.ts";
+import { Progress } from "../progress.ts";
 import { displayFor } from "../progress-display.ts";
 import { commandText, programName } from "../program-name.ts";
 
@@ -17,6 +18,7 @@ interface StartOptions extends ClientOptions {
   readonly input?: string;
   readonly id?: string;
   readonly maxConcurrentTasks?: string;
+  readonly app?: string;
 }
 
 const redrawMs = 100;
@@ -27,14 +29,15 @@ function startingCommand(name: string, description: string): Command {
     .argument("<workflow>", "workflow name, or a dag-spec file, which is saved first")
     .option("-i, --input <json>", "input: JSON, @file or - for standard input")
     .option("--id <instance>", "instance id; default: a new UUID")
-    .option("--max-concurrent-tasks <number>", "concurrency limit of a DAG instance");
+    .option("--max-concurrent-tasks <number>", "concurrency limit of a DAG instance")
+    .option("--app <name>", "application that the instance belongs to");
 }
 
 export function submitCommand(): Command {
   return startingCommand("submit", "Start a workflow and print the instance id.").action(
     async (workflow: string, options: StartOptions) => {
       const { client, output } = sessionOf(options);
-      const instanceId = await start(client, workflow, options);
+      const instanceId = await start({ client, output }, workflow, options);
       output.give({ instanceId }, () => instanceId);
     },
   );
@@ -43,36 +46,65 @@ export function submitCommand(): Command {
 export function runCommand(): Command {
   return startingCommand("run", "Start a workflow, show its progress, and print its result.").action(
     async (workflow: string, options: StartOptions) => {
-      await followWith(options, await start(sessionOf(options).client, workflow, options));
+      await followWith(options, await start(sessionOf(options), workflow, options));
     },
   );
 }
 
-async function start(client: HeddleClient, workflow: string, options: StartOptions): Promise<string> {
+async function start(
+  { client, output }: Pick<Session, "client" | "output">,
+  workflow: string,
+  options: StartOptions,
+): Promise<string> {
   const input = options.input === undefined ? undefined : jsonGiven("--input", options.input);
-  const { id: instanceId, maxConcurrentTasks } = options;
+  const { id: instanceId, maxConcurrentTasks, app } = options;
   const given = {
     ...(instanceId !== undefined && { instanceId }),
+    ...(app !== undefined && { app }),
     ...(maxConcurrentTasks !== undefined && {
       maxConcurrentTasks: countGiven("--max-concurrent-tasks", maxConcurrentTasks),
     }),
   };
   const name = await nameOf(client, workflow);
+  const earlier = instanceId === undefined ? undefined : await findStatus(client, instanceId);
   try {
-    return await client.start(name, input, given);
+    const started = await client.start(name, input, given);
+    if (earlier !== undefined) output.warn(repeatText(started, { status: earlier, url: client.url }));
+    return started;
   } catch (error) {
     if (error instanceof HeddleClientError && error.code === "WORKFLOW_UNKNOWN")
-      throw await unknown(client, name, error);
+      throw await unknown(client, name, { refusal: error, namespace: options.namespace });
     throw error;
   }
 }
 
+async function findStatus(client: HeddleClient, instanceId: string): Promise<string | undefined> {
+  try {
+    return (await client.call("getResult", { params: { id: instanceId } })).status;
+  } catch (error) {
+    if (error instanceof HeddleClientError && error.code === "INSTANCE_UNKNOWN") return undefined;
+    throw error;
+  }
+}
+
+/** Says that a repeated start has started nothing: the id and the input are those of an earlier one. */
+function repeatText(instanceId: string, { status, url }: { status: string; url: string }): string {
+  const retry =
+    status === "Failed" ? ` Run its failed tasks again with: ${commandText(`retry ${instanceId}`, url)}` : "";
+  return `Instance ${instanceId} was started before and is ${status}; nothing new was started.${retry}`;
+}
+
 /** Adds the closest known workflow name to the error. */
-async function unknown(client: HeddleClient, name: string, refusal: HeddleClientError): Promise<HeddleClientError> {
+async function unknown(
+  client: HeddleClient,
+  name: string,
+  { refusal, namespace }: { refusal: HeddleClientError; namespace: string | undefined },
+): Promise<HeddleClientError> {
   const known: string[] = [];
   for await (const workflow of client.items("listWorkflows")) known.push(workflow.name);
   const { code, status, details } = refusal;
-  const message = `no workflow "${name}" is known here${didYouMean(name, known)}`;
+  const where = namespace === undefined || namespace === "" ? "here" : `in namespace "${namespace}"`;
+  const message = `no workflow "${name}" is known ${where}${didYouMean(name, known)}`;
   return new HeddleClientError(message, { code, status, details, cause: refusal });
 }
 
@@ -141,25 +173,26 @@ async function listen(client: HeddleClient, instanceId: string, { progress, sign
 async function ask(
   client: HeddleClient,
   instanceId: string,
-  { progress, signal, onNotices }: Following & { onNotices: (notices: readonly string[]) => void },
+  { progress, signal, onNotices }: Following & { onNotices: (notices: readonly Notice[]) => void },
 ): Promise<void> {
   let noticed = "";
   while (!signal.aborted) {
     const notices = await lookAt(client, instanceId, { progress, signal });
-    if (notices.join("\n") !== noticed) onNotices(notices);
-    noticed = notices.join("\n");
+    const texts = notices.map(({ text }) => text).join("\n");
+    if (texts !== noticed) onNotices(notices);
+    noticed = texts;
     await sleep(askMs, undefined, { signal, ref: false });
   }
 }
 
-async function lookAt(client: HeddleClient, instanceId: string, { progress, signal }: Following): Promise<string[]> {
+async function lookAt(client: HeddleClient, instanceId: string, { progress, signal }: Following): Promise<Notice[]> {
   try {
     const view = await client.call("getInstance", { params: { id: instanceId }, signal });
     progress.take(view.tasks);
-    return noticesOf(view);
+    return noticesOf(view, (words) => commandText(words, client.url));
   } catch (error) {
     if (!(error instanceof HeddleClientError) || error.code !== "UNREACHABLE") throw error;
-    return [`${error.message} Trying again`];
+    return [{ text: `${error.message} Trying again`, since: undefined, advice: undefined }];
   }
 }
 

@@ -1,4 +1,6 @@
 import { Command } from "commander";
+import { join } from "node:path";
+import { leaveAddress } from "../address-file.ts";
 import { takeTokenOfEnvironment } from "../client-command.ts";
 import { flagsGiven, withConfigFlags } from "../config-flags.ts";
 import type { Doors } from "../doors.ts";
@@ -23,6 +25,8 @@ export function serverCommand(doors: Doors): Command {
       adminToken: takeTokenOfEnvironment(),
       watchdog: { endAfterMs: config.watchdogSeconds * 1000, format: "pino" },
     });
+    // A database in the data folder is this server's alone; of others, several servers may run in one folder.
+    if (config.storage === `sqlite:${join(config.data, "heddle.db")}`) leaveAddress(config.data, server.url);
     logger.info({ url: server.url, data: config.data }, "the server is ready");
     const onSignal = (): void => logger.info({}, "stopping: waiting for running tasks; a second signal exits at once");
     let fencedBy: Error | undefined;

@@ -29,10 +29,13 @@ function createCommand(): Command {
         .makeOptionMandatory(),
     )
     .option("--expires <time>", "expiry time")
-    .action(async (name: string, options: CreateOptions) => {
+    .addHelpText("after", "\nWith --namespace, the token is bound to that namespace: it acts in no other.")
+    .action(async (name: string, { namespace, ...options }: CreateOptions) => {
       const { client, output } = sessionOf(options);
       const expires = options.expires === undefined ? {} : { expiresAt: timeGiven("--expires", options.expires) };
-      const made = await client.call("createToken", { body: { name, role: options.role, ...expires } });
+      const made = await client.call("createToken", {
+        body: { name, role: options.role, ...(namespace !== undefined && { namespace }), ...expires },
+      });
       output.give(made, () => made.token);
       output.warn("Store it now: it is not shown again.");
     });
@@ -41,6 +44,7 @@ function createCommand(): Command {
 const columns: readonly Column<Token>[] = [
   { title: "token", text: ({ name }) => name },
   { title: "role", text: ({ role }) => role },
+  { title: "namespace", text: ({ namespace }) => namespace ?? "any" },
   { title: "created", text: ({ createdAt }) => timeText(createdAt) },
   { title: "expires", text: ({ expiresAt }) => timeText(expiresAt) },
 ];

@@ -1,20 +1,19 @@
 import { Command } from "commander";
-import { createReadStream, existsSync } from "node:fs";
+import { createReadStream } from "node:fs";
 import { open, rm } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { Readable, type Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { EngineError } from "../../base/error.ts";
-import type { Doors, Store } from "../doors.ts";
+import type { Doors } from "../doors.ts";
 import { countGiven } from "../given-value.ts";
+import { addressHelp, refuseMissing, withStore } from "../open-store.ts";
 import { Output } from "../output.ts";
 
 interface TransferOptions {
   readonly json?: boolean;
   readonly shards?: string;
 }
-
-const addressHelp = "sqlite:./heddle.db, postgresql://… or mysql://…";
 
 export function exportCommand(doors: Doors): Command {
   return new Command("export")
@@ -23,7 +22,7 @@ export function exportCommand(doors: Doors): Command {
     .argument("[file]", "default: standard output")
     .option("--json", "print one JSON document")
     .action(async (address: string, file: string | undefined, options: TransferOptions) => {
-      refuseMissing(address);
+      refuseMissing(address, "nothing was exported");
       const { exportInstances } = await doors.transfer();
       let lines = 0;
       await withStore(doors, address, async (store) => {
@@ -66,18 +65,6 @@ export function importCommand(doors: Doors): Command {
     });
 }
 
-/** Refuses a missing SQLite file: opening it would create an empty store, and export that. */
-function refuseMissing(address: string): void {
-  const file = sqliteFileOf(address);
-  if (file === undefined || existsSync(file)) return;
-  throw new EngineError("OPTION_INVALID", `there is no database at ${file}, nothing was exported`);
-}
-
-/** The file of a SQLite address; undefined for a database server. */
-function sqliteFileOf(address: string): string | undefined {
-  return address.startsWith("sqlite:") ? address.slice("sqlite:".length) : undefined;
-}
-
 /** Writes the lines to a new file, and removes it if the export fails. */
 async function writeFile(path: string, lines: AsyncIterable<string>): Promise<void> {
   const file = await newFile(path);
@@ -96,15 +83,5 @@ async function newFile(path: string): Promise<Writable> {
   } catch (error) {
     if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
     throw new EngineError("OPTION_INVALID", `${path} exists already; remove it first, or name another file`);
-  }
-}
-
-async function withStore<T>(doors: Doors, address: string, use: (store: Store) => Promise<T>): Promise<T> {
-  const store = await doors.storage(address);
-  await store.open();
-  try {
-    return await use(store);
-  } finally {
-    await store.close();
   }
 }

@@ -4,6 +4,7 @@ import { countGiven } from "../given-value.ts";
 import { moduleFiles } from "../module-files.ts";
 
 interface WorkerOptions extends ClientOptions {
+  readonly urls?: string;
   readonly slots: string;
   readonly drainSeconds: string;
   readonly logLevel: string;
@@ -12,6 +13,7 @@ interface WorkerOptions extends ClientOptions {
 export function workerCommand(): Command {
   return clientCommand("worker", "Run a remote worker: executes jobs for a server.")
     .argument("<modules...>", "files that export jobs")
+    .option("--urls <addresses>", "servers of a cluster, separated by commas: it goes to another when its own is gone")
     .option("--slots <count>", "maximum number of tasks at a time", "10")
     .option("--drain-seconds <count>", "grace period for running tasks on shutdown", "10")
     .addOption(
@@ -26,10 +28,11 @@ export function workerCommand(): Command {
       const { runWorker } = await import("../run-worker.ts");
       await runWorker({
         modules: moduleFiles(modules),
-        url: session.client.url,
+        urls: options.urls?.split(",") ?? [session.client.url],
         token: session.token,
+        namespace: session.namespace,
         slots: countGiven("--slots", options.slots, 10_000),
-        graceMs: countGiven("--drain-seconds", options.drainSeconds) * 1000,
+        drainMs: countGiven("--drain-seconds", options.drainSeconds) * 1000,
         logLevel: options.logLevel,
       });
     });

@@ -14,6 +14,7 @@ import { scheduleCommand } from "../commands/schedule.ts";
 import { serverCommand } from "../commands/server.ts";
 import { auditCommand } from "../commands/audit.ts";
 import { tokenCommand } from "../commands/token.ts";
+import { storeCommand } from "../commands/store.ts";
 import { exportCommand, importCommand } from "../commands/transfer.ts";
 import { workerCommand } from "../commands/worker.ts";
 import { workflowCommand } from "../commands/workflow.ts";
@@ -46,6 +47,7 @@ export function makeProgram(doors: Doors): Command {
     auditCommand(),
     serverCommand(doors),
     workerCommand(),
+    storeCommand(doors),
     exportCommand(doors),
     importCommand(doors),
     completionCommand(() => program),

@@ -434,7 +434,9 @@ describe("what clients say", () => {
     assert.deepEqual(rig.events, [{ type: "UpdateRequested", update: "u", name: "set", data: "1" }]);
     assert.deepEqual(rig.tell({ type: "RequestUpdate", update: "u", name: "set", data: "1" }).events, []);
     assert.equal(rig.machine.state.answerTo("u"), undefined);
+    assert.deepEqual(rig.machine.state.updates?.open, [{ update: "u", name: "set", at: 1000 }]);
     rig.take({ type: "answer", update: "u", output: "2" }, { type: "complete" });
+    assert.deepEqual(rig.machine.state.updates?.open, []);
     assert.deepEqual(rig.machine.state.answerTo("u"), { type: "UpdateAnswered", update: "u", output: "2", at: 1000 });
     assert.deepEqual(rig.tell({ type: "RequestUpdate", update: "u", name: "set" }).events, [], "also after the end");
   });

@@ -1,4 +1,5 @@
 import { EngineError } from "../../base/error.ts";
+import { localName } from "../../base/namespace.ts";
 import { knownFlags } from "../flags.ts";
 import type { MachineLimits } from "../machine.ts";
 import { MachineBase } from "../machine-base.ts";
@@ -75,7 +76,7 @@ export class CodeMachine extends MachineBase<CodeState> {
 function request(transition: CodeTransition, input: UserRequest): void {
   switch (input.type) {
     case "PauseInstance":
-      return pause(transition);
+      return pause(transition, input);
     case "ResumeInstance":
       return resume(transition);
     case "TerminateInstance":
@@ -114,6 +115,6 @@ type UserRequest = Extract<
 function notForCode({ identity }: CodeTransition, _input: never): EngineError {
   return new EngineError(
     "INSTANCE_STATE",
-    `instance "${identity.id}" is a code workflow: its tasks and data are its code's own; fork it to run it again from one of its steps`,
+    `instance "${localName(identity.id)}" is a code workflow: its tasks and data are its code's own; fork it to run it again from one of its steps`,
   );
 }

@@ -128,9 +128,9 @@ export class CodeState extends InstanceBase {
     return this.#updates?.has(update) ?? false;
   }
 
-  /** Answers that the next generation is to know. */
-  answersToKeep(limits: { max: number; since: number }): KeptAnswer[] {
-    return this.#updates?.answersToKeep(limits) ?? [];
+  /** Its updates; undefined if it has had none. */
+  get updates(): Pick<Updates, "open" | "answersToKeep"> | undefined {
+    return this.#updates;
   }
 
   answerTo(update: string): KeptAnswer | undefined {
@@ -189,7 +189,7 @@ export class CodeState extends InstanceBase {
       case "TimerCanceled":
         return this.timersDue.delete(event.timer);
       case "UpdateRequested":
-        return (this.#updates ??= new Updates()).request(event.update);
+        return (this.#updates ??= new Updates()).request({ update: event.update, name: event.name, at });
       case "UpdateAnswered":
         return (this.#updates ??= new Updates()).answer({ ...event, at });
       case "ReactionStarted":
@@ -265,6 +265,7 @@ export class CodeState extends InstanceBase {
   }
 
   #forgetAll(): void {
+    this.pause = undefined;
     this.reason = undefined;
     this.endedAt = undefined;
     this.output = undefined;

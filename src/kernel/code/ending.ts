@@ -9,6 +9,8 @@ import type { CodeTransition } from "./code-transition.ts";
 
 type TellChild = Extract<Command, { type: "TellChild" }>;
 
+const none: readonly never[] = [];
+
 interface Child {
   readonly childId: string;
   readonly whenParentEnds: WhenParentEnds;
@@ -21,8 +23,10 @@ export function end(
   result: Omit<InstanceEnded, "type" | "status"> = {},
 ): void {
   const { state } = transition;
-  const reason = result.reason ?? `parent instance ended in ${status}`;
-  stopTasks(transition, ordersAtEnd(childrenOf(state), reason));
+  const children = childrenOf(state);
+  const orders =
+    children.length === 0 ? none : ordersAtEnd(children, result.reason ?? `parent instance ended in ${status}`);
+  stopTasks(transition, orders);
   transition.emit({ type: "InstanceEnded", status, ...result });
   if (state.parent !== undefined) transition.command(tellParent(state, state.parent, status));
 }
@@ -54,18 +58,19 @@ function stopTasks(transition: CodeTransition, orders: readonly TellChild[]): vo
     const waiting = [...state.readyTasks(), ...state.retryWaits.numbers];
     transition.emit({ type: "TasksCanceled", tasks: waiting, cause: "instance-ended" });
   }
-  const stopped = state.tasksInFlight();
+  const stopped = state.inFlight === 0 ? none : state.tasksInFlight();
   abortJobs(transition);
   for (const order of orders) transition.command(order);
   if (stopped.length > 0) transition.emit({ type: "TasksStopped", tasks: stopped });
 }
 
-function childrenOf(state: CodeState): Child[] {
-  return [...childrenCalled(state), ...state.detachedChildren];
+function childrenOf(state: CodeState): readonly Child[] {
+  const detached = state.detachedChildren;
+  return state.childrenInFlight === 0 ? detached : [...childrenCalled(state), ...detached];
 }
 
 /** A user's cancel reaches all children. A timeout ends the instance, so it spares children that outlive their parent. */
-function childrenToCancel(state: CodeState): Child[] {
+function childrenToCancel(state: CodeState): readonly Child[] {
   if (state.compensationMs === undefined) return childrenOf(state);
   return childrenOf(state).filter(({ whenParentEnds }) => whenParentEnds !== "leave");
 }

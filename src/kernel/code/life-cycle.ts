@@ -1,8 +1,9 @@
 import { momentAfter } from "../../base/time-limits.ts";
+import type { Writable } from "../../base/writable.ts";
 import { withdrawScheduled } from "../dispatched-jobs.ts";
-import type { Event } from "../event.ts";
+import type { Event, InstanceCreated } from "../event.ts";
 import { recordFlags } from "../flags.ts";
-import type { Refusal, RetryInstance, StartInstance, TimerDue } from "../input.ts";
+import type { PauseInstance, Refusal, RetryInstance, StartInstance, TimerDue } from "../input.ts";
 import { followParent } from "../parent.ts";
 import { refuseIfEnded, refuseIfStarted, stateRefusal } from "../refusals.ts";
 import { refuseDeep } from "../size-limits.ts";
@@ -16,10 +17,10 @@ import { end, tellChildren } from "./ending.ts";
 const compensationMsMin = 3_600_000;
 
 export function start(transition: CodeTransition, options: StartInstance): void {
-  const { workflow, version, generation, parent, trigger, traceparent, input, fork, admission } = options;
+  const { workflow, version, generation, parent, trigger, traceparent, app, input, fork, admission } = options;
   refuseIfStarted(transition.state, transition.identity.id);
   refuseDeep(workflow, parent);
-  transition.emit({
+  const created: Writable<InstanceCreated> = {
     type: "InstanceCreated",
     workflow,
     version,
@@ -27,12 +28,15 @@ export function start(transition: CodeTransition, options: StartInstance): void 
     context: {},
     maxConcurrentTasks: 0,
     trigger,
-    ...(parent && { parent }),
-    ...(traceparent !== undefined && { traceparent }),
-    ...(input !== undefined && { input }),
-    ...(fork !== undefined && { forkedFrom: fork.from }),
-    ...recordFlags(fork === undefined ? transition.identity.flags : fork.flags),
-  });
+  };
+  if (parent !== undefined) created.parent = parent;
+  if (traceparent !== undefined) created.traceparent = traceparent;
+  if (app !== undefined) created.app = app;
+  if (input !== undefined) created.input = input;
+  if (fork !== undefined) created.forkedFrom = fork.from;
+  const { flags } = fork ?? transition.identity;
+  if (flags !== undefined && flags.length > 0) created.flags = flags;
+  transition.emit(created);
   if (typeof admission === "object") return refuse(transition, admission);
   // A fork is never queued: the events that it copies have no place to wait in.
   if (admission === "queue" && fork === undefined) return;
@@ -72,13 +76,13 @@ function newDeadline({ state, turn }: CodeTransition): { deadline?: number } {
 }
 
 /** Pauses at once, or as soon as the instance has started: nothing more is delivered to the code. */
-export function pause(transition: CodeTransition): void {
+export function pause(transition: CodeTransition, request: PauseInstance): void {
   const { state } = transition;
-  if (state.status === "Ready" && !state.pausing) return transition.emit({ type: "PauseRequested" });
+  if (state.status === "Ready" && !state.pausing) return transition.emit({ ...request, type: "PauseRequested" });
   if (state.status !== "Running") throw stateRefusal(state, transition.identity.id, "pause");
-  transition.emit({ type: "InstancePaused" });
+  transition.emit({ ...request, type: "InstancePaused" });
   withdrawScheduled(transition);
-  tellChildren(transition, { type: "PauseInstance" });
+  tellChildren(transition, request);
 }
 
 /** A deadline that has passed during the pause is due at once, with an input of its own. */
@@ -98,7 +102,7 @@ export function terminate(transition: CodeTransition, reason: string): void {
 /** Runs the code again from the beginning, with the same input. */
 export function retryInstance(transition: CodeTransition, { parent: newParent }: RetryInstance): void {
   const { state, identity } = transition;
-  const { status, workflow, version, trigger, traceparent, input } = state;
+  const { status, workflow, version, trigger, traceparent, app, input } = state;
   if (status === "Success" || !hasEnded(status)) {
     if (newParent !== undefined) return followParent(transition, newParent);
     throw stateRefusal(state, identity.id, "retry");
@@ -112,6 +116,7 @@ export function retryInstance(transition: CodeTransition, { parent: newParent }:
     createdAt: state.createdAt,
     trigger,
     ...(traceparent !== undefined && { traceparent }),
+    ...(app !== undefined && { app }),
     ...(input !== undefined && { input }),
     ...(parent !== undefined && { parent }),
     ...newDeadline(transition),

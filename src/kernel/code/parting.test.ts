@@ -55,8 +55,7 @@ describe("another instance that code asks to end", () => {
   test("is told so, and the history says it", () => {
     const rig = CodeRig.started([step]);
     assert.deepEqual(rig.events.slice(-1), [{ type: "CancelSent", to: "x", reason: "enough" }]);
-    const tell = { type: "CancelInstance", reason: "enough" };
-    assert.deepEqual(rig.commands, [{ type: "TellChild", childId: "x", tell }]);
+    assert.deepEqual(rig.commands, [{ type: "CancelOther", to: "x", reason: "enough" }]);
     assert.equal(rig.replayed().machine.status, "Running");
   });
 

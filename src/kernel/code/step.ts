@@ -1,4 +1,5 @@
 import { assert, unreachable } from "../../base/assert.ts";
+import { localName } from "../../base/namespace.ts";
 import type { NodeSpec } from "../node-spec.ts";
 import type { Event, KeptEvent, KeptUpdate } from "../event.ts";
 import type { Failure } from "../failure.ts";
@@ -57,9 +58,9 @@ export function identityOf(step: Step): StepIdentity {
     case "child":
       return { kind: step.type, name: nameOf(step.node), input: step.node.nodeParams ?? "" };
     case "event":
-      return { kind: step.type, name: `${step.name} to ${step.to}` };
+      return { kind: step.type, name: `${step.name} to ${localName(step.to)}` };
     case "cancel-instance":
-      return { kind: step.type, name: step.to };
+      return { kind: step.type, name: localName(step.to) };
     case "patch":
       return { kind: step.type, name: step.patch };
     case "answer":
@@ -90,9 +91,9 @@ export function recordedIdentity(event: Event): StepIdentity | undefined {
       return { kind, name: nameOf(event.node), input: event.node.nodeParams ?? "" };
     }
     case "EventSent":
-      return { kind: "event", name: `${event.name} to ${event.to}` };
+      return { kind: "event", name: `${event.name} to ${localName(event.to)}` };
     case "CancelSent":
-      return { kind: "cancel-instance", name: event.to };
+      return { kind: "cancel-instance", name: localName(event.to) };
     case "PatchMarked":
       return { kind: "patch", name: event.patch };
     case "UpdateAnswered":

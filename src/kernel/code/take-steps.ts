@@ -37,7 +37,7 @@ function takeOne(transition: CodeTransition, taken: Exclude<Step, LastStep>): vo
     case "cancel-instance": {
       const { to, reason } = taken;
       transition.emit({ type: "CancelSent", to, reason });
-      return transition.command({ type: "TellChild", childId: to, tell: { type: "CancelInstance", reason } });
+      return transition.command({ type: "CancelOther", to, reason });
     }
     case "heed-cancel": {
       const reason = transition.state.cancelReason ?? "";
@@ -117,10 +117,11 @@ function continueAsNew(
 ): void {
   const { state } = transition;
   stopGeneration(transition, "the parent instance has begun anew");
-  const { workflow, version, createdAt, parent, trigger, traceparent, customStatus } = state;
+  const { workflow, version, createdAt, parent, trigger, traceparent, app, customStatus } = state;
   const { deadline, compensationMs } = state;
   const reason = state.isCancelHeld ? state.cancelReason : undefined;
-  const answers = state.answersToKeep({ max: answersKeptMax, since: transition.turn.at - answersKeptMs });
+  const answers =
+    state.updates?.answersToKeep({ max: answersKeptMax, since: transition.turn.at - answersKeptMs }) ?? [];
   const children = state.detachedChildren;
   transition.emit({
     type: "InstanceContinued",
@@ -130,6 +131,7 @@ function continueAsNew(
     createdAt,
     trigger,
     ...(traceparent !== undefined && { traceparent }),
+    ...(app !== undefined && { app }),
     ...(input !== undefined && { input }),
     ...(parent !== undefined && { parent }),
     ...(deadline !== undefined && { deadline }),

@@ -1,8 +1,18 @@
 import type { KeptAnswer } from "../event.ts";
 
+/** An update that the code has not answered. */
+export interface OpenUpdate {
+  readonly update: string;
+  readonly name: string;
+  /** Time of the request. */
+  readonly at: number;
+}
+
 /** Updates that an instance has accepted, by id, with their answers once they have one. */
 export class Updates {
   readonly #answers = new Map<string, KeptAnswer | undefined>();
+  /** Updates without an answer, by id. */
+  readonly #open = new Map<string, OpenUpdate>();
   /** Answers that an earlier generation gave. */
   readonly #inherited: ReadonlySet<KeptAnswer>;
 
@@ -11,12 +21,19 @@ export class Updates {
     for (const answer of inherited) this.answer(answer);
   }
 
-  request(update: string): void {
-    this.#answers.set(update, undefined);
+  request(open: OpenUpdate): void {
+    this.#answers.set(open.update, undefined);
+    this.#open.set(open.update, open);
   }
 
   answer(answer: KeptAnswer): void {
+    this.#open.delete(answer.update);
     this.#answers.set(answer.update, answer);
+  }
+
+  /** Updates that the code has not answered, the earliest first. */
+  get open(): readonly OpenUpdate[] {
+    return [...this.#open.values()];
   }
 
   has(update: string): boolean {

@@ -49,23 +49,32 @@ function decide(transition: DagTransition): void {
 function schedule(transition: DagTransition): void {
   const { state } = transition;
   const places = state.maxConcurrentTasks - state.jobsInFlight - state.childrenInFlight;
-  const tasks: number[] = [];
+  const first = places > 0 ? state.ready.pop() : undefined;
+  if (first === undefined) return;
+  // A list that begins with its first task has no room for others, which most lists never get.
+  const tasks = [first];
   while (tasks.length < places) {
     const task = state.ready.pop();
     if (task === undefined) break;
     tasks.push(task);
   }
-  if (tasks.length > 0) startTasks(transition, tasks);
+  startTasks(transition, tasks);
 }
 
 /** Starts tasks of any kind, all jobs with one command. */
 function startTasks(transition: DagTransition, tasks: readonly number[]): void {
   const { state } = transition;
   transition.emit({ type: "TasksScheduled", tasks });
-  const isJob = (task: number): boolean => state.definition(task).kind === "job";
-  const jobs = tasks.every(isJob) ? tasks : tasks.filter(isJob);
-  if (jobs.length > 0) transition.command({ type: "RunTasks", tasks: jobs });
+  let jobCount = 0;
+  for (const task of tasks) if (isJob(state, task)) jobCount++;
+  const jobs = jobCount === tasks.length ? tasks : tasks.filter((task) => isJob(state, task));
+  if (jobCount > 0) transition.command({ type: "RunTasks", tasks: jobs });
+  if (jobCount === tasks.length) return;
   for (const task of tasks) startTask[state.definition(task).kind](transition, task);
+}
+
+function isJob(state: DagState, task: number): boolean {
+  return state.definition(task).kind === "job";
 }
 
 /** Starts a scheduled task of each kind. */

@@ -32,6 +32,16 @@ class CountingGraph extends Graph {
     this.looks += 1 + edges.length;
     return edges;
   }
+
+  override outDegree(task: number): number {
+    this.looks++;
+    return super.outDegree(task);
+  }
+
+  override outEdge(task: number, place: number): number {
+    this.looks++;
+    return super.outEdge(task, place);
+  }
 }
 
 /** Every root fails, or succeeds, into one long chain: the edges looked at, per node. */

@@ -1,4 +1,5 @@
 import { EngineError } from "../../base/error.ts";
+import { localName } from "../../base/namespace.ts";
 import { knownFlags } from "../flags.ts";
 import type { MachineLimits } from "../machine.ts";
 import { MachineBase } from "../machine-base.ts";
@@ -65,7 +66,7 @@ export class DagMachine extends MachineBase<DagState> {
 function request(transition: DagTransition, input: UserRequest): void {
   switch (input.type) {
     case "PauseInstance":
-      return pause(transition);
+      return pause(transition, input);
     case "ResumeInstance":
       return resume(transition);
     case "TerminateInstance":
@@ -96,7 +97,7 @@ function request(transition: DagTransition, input: UserRequest): void {
 function notForDags({ identity }: DagTransition, _input: never): EngineError {
   return new EngineError(
     "INSTANCE_STATE",
-    `instance "${identity.id}" is a DAG: events and updates are for code workflows`,
+    `instance "${localName(identity.id)}" is a DAG: events and updates are for code workflows`,
   );
 }
 

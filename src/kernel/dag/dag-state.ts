@@ -153,8 +153,11 @@ export class DagState extends InstanceBase implements WaitsOwner {
   /** Number of tasks that wait for it directly; of two edges between the same tasks both count. */
   override successors(task: number): number {
     let unfinished = 0;
-    for (const edge of this.graph.outEdges(task)) {
-      if (!this.isEdgeOff(edge) && !isFinished(this.phase(this.graph.edgeTo[edge] as number))) unfinished++;
+    const { graph } = this;
+    const degree = graph.outDegree(task);
+    for (let place = 0; place < degree; place++) {
+      const edge = graph.outEdge(task, place);
+      if (!this.isEdgeOff(edge) && !isFinished(this.phase(graph.edgeTo[edge] as number))) unfinished++;
     }
     return unfinished + this.siblingsAfter(task).length;
   }
@@ -180,7 +183,8 @@ export class DagState extends InstanceBase implements WaitsOwner {
   #applyToTasks(event: TaskEvent, at: number): void {
     switch (event.type) {
       case "TasksScheduled":
-        return event.tasks.forEach((task) => this.#schedule(task, at));
+        for (const task of event.tasks) this.#schedule(task, at);
+        return;
       case "TaskStarted":
         return this.startTask(event);
       case "TaskSucceeded":
@@ -410,10 +414,10 @@ export class DagState extends InstanceBase implements WaitsOwner {
     }
   }
 
-  /** Returns the out-edges that the task has switched off. */
-  edgesOff(task: number): Iterable<number> {
+  /** Returns the out-edges that the task has switched off; undefined if it is none. */
+  edgesOff(task: number): Iterable<number> | undefined {
     if (this.phase(task) === Phase.canceledBranch) return this.graph.outEdges(task);
-    return this.record(task)?.edgesOff ?? [];
+    return this.record(task)?.edgesOff;
   }
 }
 

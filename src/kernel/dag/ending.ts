@@ -7,11 +7,13 @@ import type { DagTransition } from "./dag-transition.ts";
 /** Ends the instance: stops its running tasks and children, and reports to its parent. */
 export function end(transition: DagTransition, status: EndStatus, reason?: string): void {
   const { state } = transition;
-  const stopped = state.tasksInFlight();
-  abortJobs(transition);
-  tellChildren(transition, { type: "TerminateInstance", reason: reason ?? `parent instance ended in ${status}` });
-  if (stopped.length > 0) transition.emit({ type: "TasksStopped", tasks: stopped });
-  transition.emit({ type: "InstanceEnded", status, ...(reason !== undefined && { reason }) });
+  if (state.inFlight > 0) {
+    const tasks = state.tasksInFlight();
+    abortJobs(transition);
+    tellChildren(transition, { type: "TerminateInstance", reason: reason ?? `parent instance ended in ${status}` });
+    transition.emit({ type: "TasksStopped", tasks });
+  }
+  transition.emit(reason === undefined ? { type: "InstanceEnded", status } : { type: "InstanceEnded", status, reason });
   if (state.parent !== undefined) transition.command(tellParent(state, state.parent, status));
 }
 

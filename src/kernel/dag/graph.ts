@@ -58,6 +58,24 @@ export class Graph {
     return this.#in.edgesOf(task);
   }
 
+  // The same one by one, for what happens with every task: a view of edges costs more than what is done with them.
+
+  outDegree(task: number): number {
+    return this.#out.degreeOf(task);
+  }
+
+  outEdge(task: number, place: number): number {
+    return this.#out.edgeAt(task, place);
+  }
+
+  inDegree(task: number): number {
+    return this.#in.degreeOf(task);
+  }
+
+  inEdge(task: number, place: number): number {
+    return this.#in.edgeAt(task, place);
+  }
+
   get byName(): ReadonlyMap<string, number> {
     this.#byName ??= new Map(this.tasks.map((task, number) => [task.name, number]));
     return this.#byName;
@@ -110,6 +128,16 @@ class Adjacency {
     const start = this.#start[task];
     const end = this.#start[task + 1];
     return start === end || end === undefined ? noEdges : this.#edges.subarray(start, end);
+  }
+
+  /** 0 for a task that was added later. */
+  degreeOf(task: number): number {
+    const end = this.#start[task + 1];
+    return end === undefined ? 0 : end - (this.#start[task] as number);
+  }
+
+  edgeAt(task: number, place: number): number {
+    return this.#edges[(this.#start[task] as number) + place] as number;
   }
 }
 

@@ -134,6 +134,23 @@ describe("a start", () => {
 });
 
 describe("a pause", () => {
+  test("keeps who asked for it and why, until it is over, and tells its children", () => {
+    const rig = DagRig.started("n a", { nodes: { n: nested } }).begin("a");
+    const request = { type: "PauseInstance", by: "ann", reason: "db move" } as const;
+    rig.tell(request);
+    assert.deepEqual(rig.events[0], { type: "PauseRequested", by: "ann", reason: "db move" });
+    assert.deepEqual(rig.machine.state.pause, { at: 1000, by: "ann", reason: "db move" });
+    assert.deepEqual(
+      rig.commands.flatMap((command) => (command.type === "TellChild" ? command.tell : [])),
+      [request],
+    );
+    rig.at = 2000;
+    rig.succeed("a");
+    assert.deepEqual([rig.status, rig.replayed().machine.state.pause], ["Paused", rig.machine.state.pause]);
+    assert.equal(rig.resume().machine.state.pause, undefined);
+    assert.deepEqual(DagRig.started("a").pause().machine.state.pause, { at: 1000 });
+  });
+
   test("lets running tasks finish, takes back what has not started, and hands out nothing new", () => {
     const rig = DagRig.started("a>c b d", { maxConcurrentTasks: 2 }).begin("a");
     rig.pause();

@@ -1,9 +1,11 @@
 import { EngineError } from "../../base/error.ts";
 import { momentAfter } from "../../base/time-limits.ts";
+import type { Writable } from "../../base/writable.ts";
+import { localName } from "../../base/namespace.ts";
 import type { ParentAddress } from "../address.ts";
 import { Context } from "../context.ts";
-import { recordFlags } from "../flags.ts";
-import type { Refusal, StartInstance } from "../input.ts";
+import type { InstanceCreated } from "../event.ts";
+import type { PauseInstance, Refusal, StartInstance } from "../input.ts";
 import type { Payload } from "../payload.ts";
 import { refuseDeep, refuseLargeContext } from "../size-limits.ts";
 import { hasEnded } from "../status.ts";
@@ -18,12 +20,12 @@ import { type Reopening, retry } from "./reopening.ts";
 
 export function start(transition: DagTransition, input: StartInstance): void {
   const { state, identity } = transition;
-  const { workflow, version, generation, parent, trigger, traceparent, admission, taskParams } = input;
+  const { workflow, version, generation, parent, trigger, traceparent, app, admission, taskParams } = input;
   refuseIfStarted(state, identity.id);
   const context = Context.of(input.context);
-  refuseLargeContext(context, `the start context of workflow "${workflow}"`);
+  if (context !== Context.empty) refuseLargeContext(context, `the start context of workflow "${localName(workflow)}"`);
   refuseDeep(workflow, parent);
-  transition.emit({
+  const created: Writable<InstanceCreated> = {
     type: "InstanceCreated",
     workflow,
     version,
@@ -31,10 +33,12 @@ export function start(transition: DagTransition, input: StartInstance): void {
     context: input.context,
     maxConcurrentTasks: concurrency(input, context, transition),
     trigger,
-    ...(parent && { parent }),
-    ...(traceparent !== undefined && { traceparent }),
-    ...recordFlags(identity.flags),
-  });
+  };
+  if (parent !== undefined) created.parent = parent;
+  if (traceparent !== undefined) created.traceparent = traceparent;
+  if (app !== undefined) created.app = app;
+  if (identity.flags.length > 0) created.flags = identity.flags;
+  transition.emit(created);
   if (taskParams !== undefined) transition.emit({ type: "TaskParamsUpdated", task: 0, params: taskParams });
   if (admission === "run") admit(transition);
   else if (admission !== "queue") refuse(transition, admission);
@@ -47,19 +51,20 @@ function refuse(transition: DagTransition, { refuse: policy, reason }: Refusal):
 export function admit(transition: DagTransition, refusal?: Refusal): void {
   if (transition.state.status !== "Ready") return transition.drop();
   if (refusal !== undefined) return refuse(transition, refusal);
-  transition.emit({ type: "InstanceStarted", ...newDeadline(transition) });
+  const deadline = newDeadline(transition);
+  transition.emit(deadline === undefined ? { type: "InstanceStarted" } : { type: "InstanceStarted", deadline });
   advance(transition);
 }
 
 /** An instance that waits to be admitted will pause as soon as it is. */
-export function pause(transition: DagTransition): void {
+export function pause(transition: DagTransition, request: PauseInstance): void {
   const { status, pausing } = transition.state;
   if ((status !== "Running" && status !== "Ready") || pausing)
     throw stateRefusal(transition.state, transition.identity.id, "pause");
-  transition.emit({ type: "PauseRequested" });
+  transition.emit({ ...request, type: "PauseRequested" });
   if (status === "Ready") return;
   withdrawScheduled(transition);
-  tellChildren(transition, { type: "PauseInstance" });
+  tellChildren(transition, request);
   conclude(transition);
 }
 
@@ -85,7 +90,8 @@ export function retryInstance(transition: DagTransition, parent: ParentAddress |
 
 export function reopen(transition: DagTransition, reopening: Reopening): void {
   const generation = transition.state.generation + 1;
-  transition.emit({ type: "InstanceReopened", generation, ...reopening, ...newDeadline(transition) });
+  const deadline = newDeadline(transition);
+  transition.emit({ type: "InstanceReopened", generation, ...reopening, ...(deadline !== undefined && { deadline }) });
   advance(transition);
 }
 
@@ -111,9 +117,9 @@ export function nextWake({ status, pausing, failing, deadline, retryWaits }: Dag
   return retryAt === undefined || (deadline !== undefined && deadline < retryAt) ? deadline : retryAt;
 }
 
-function newDeadline({ state, turn }: DagTransition): { deadline?: number } {
+function newDeadline({ state, turn }: DagTransition): number | undefined {
   const { timeoutMs } = state.graph;
-  return timeoutMs === undefined ? {} : { deadline: momentAfter(turn.at, timeoutMs) };
+  return timeoutMs === undefined ? undefined : momentAfter(turn.at, timeoutMs);
 }
 
 function concurrency(input: StartInstance, context: Context, { state: { graph }, identity }: DagTransition): number {
@@ -134,6 +140,6 @@ function concurrencyIn(context: Context, workflow: string): number | undefined {
   if (value !== undefined) return Number(value);
   throw new EngineError(
     "OPTION_INVALID",
-    `maxConcurrentTasks in the start context of workflow "${workflow}" must be a whole number, at least 1, got ${given}`,
+    `maxConcurrentTasks in the start context of workflow "${localName(workflow)}" must be a whole number, at least 1, got ${given}`,
   );
 }

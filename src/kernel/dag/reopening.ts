@@ -1,4 +1,5 @@
 import { EngineError } from "../../base/error.ts";
+import { localName } from "../../base/namespace.ts";
 import type { InstanceReopened, SettledByUser } from "../event.ts";
 import type { Payload } from "../payload.ts";
 import { refuseLargeOutput } from "../size-limits.ts";
@@ -122,6 +123,6 @@ function refuseUnlessEnded(transition: DagTransition, operation: string): void {
 }
 
 function refusal({ state, identity }: DagTransition, operation: string, because: string): EngineError {
-  const message = `cannot ${operation} instance "${identity.id}": it is ${state.status}, and ${because}`;
+  const message = `cannot ${operation} instance "${localName(identity.id)}": it is ${state.status}, and ${because}`;
   return new EngineError("INSTANCE_STATE", message);
 }

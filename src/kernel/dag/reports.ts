@@ -78,7 +78,7 @@ function succeed(
     if (!(error instanceof EngineError)) throw error;
     return fail(transition, task, { type: error.code, message: error.message, retryable: false }, { execution });
   }
-  transition.emit(succeededEvent(state, task, { ...outcome, ...(subTasks !== undefined && { subTasks }) }, execution));
+  transition.emit(succeededEvent(state, task, subTasks === undefined ? outcome : { ...outcome, subTasks }, execution));
 }
 
 function choose(transition: DagTransition, task: number, result: unknown): void {

@@ -1,4 +1,5 @@
 import { EngineError } from "../../base/error.ts";
+import { localName } from "../../base/namespace.ts";
 import type { ContextPatch } from "../event.ts";
 import type { StopTask } from "../input.ts";
 import { refuseLargeContext } from "../size-limits.ts";
@@ -15,7 +16,7 @@ import { isFinished, statusOf } from "../task-state.ts";
 
 export function updateContext(transition: DagTransition, patch: ContextPatch): void {
   refuseIfEnded(transition.state, transition.identity.id, "update the context of");
-  const what = `the context of instance "${transition.identity.id}" with this patch`;
+  const what = `the context of instance "${localName(transition.identity.id)}" with this patch`;
   refuseLargeContext(transition.state.context.patched(patch), what);
   transition.emit({ type: "ContextPatched", patch });
 }

@@ -1,11 +1,12 @@
+import { listOf } from "../task-table.ts";
 import type { AddedTasks } from "./added-tasks.ts";
 import type { Graph } from "./graph.ts";
 
 /** Supplies what the counts are derived from, and is notified of those that reach zero. */
 export interface WaitsOwner {
   isPassed(task: number): boolean;
-  /** The out-edges that the task has switched off. */
-  edgesOff(task: number): Iterable<number>;
+  /** The out-edges that the task has switched off; undefined if it is none. */
+  edgesOff(task: number): Iterable<number> | undefined;
   /** The task waits for nothing more. */
   onUnblocked(task: number): void;
 }
@@ -34,9 +35,9 @@ export class Waits {
     this.#graph = graph;
     this.#added = added;
     this.#owner = owner;
-    this.#waitingOn = new Array<number>(graph.size).fill(0);
-    this.#liveIn = new Array<number>(graph.size).fill(0);
-    this.#edgeOff = graph.edgeEnabled.map((enabled) => !enabled);
+    this.#waitingOn = listOf(graph.size, 0);
+    this.#liveIn = listOf(graph.size, 0);
+    this.#edgeOff = graph.edgeEnabled.map(isOff);
   }
 
   isEdgeOff(edge: number): boolean {
@@ -53,7 +54,7 @@ export class Waits {
 
   /** True for a node that has in-edges, all of which are switched off. */
   isCutOff(task: number): boolean {
-    return this.#liveIn[task] === 0 && this.#graph.inEdges(task).length > 0;
+    return this.#liveIn[task] === 0 && this.#graph.inDegree(task) > 0;
   }
 
   /** Adds a sub-task to the counts. */
@@ -92,8 +93,8 @@ export class Waits {
     this.#recountEdges();
     this.#recountSubTasks();
     const { size, edgeFrom, edgeTo } = this.#graph;
-    this.#waitingOn.fill(0);
-    this.#liveIn.fill(0);
+    for (let task = 0; task < this.#waitingOn.length; task++) this.#waitingOn[task] = 0;
+    for (let task = 0; task < size; task++) this.#liveIn[task] = 0;
     for (let edge = 0; edge < edgeTo.length; edge++) {
       if (this.#edgeOff[edge]) continue;
       const to = edgeTo[edge] as number;
@@ -110,7 +111,8 @@ export class Waits {
     const { size, edgeEnabled } = this.#graph;
     for (let edge = 0; edge < edgeEnabled.length; edge++) this.#edgeOff[edge] = !edgeEnabled[edge];
     for (let task = 0; task < size; task++) {
-      for (const edge of this.#owner.edgesOff(task)) this.#edgeOff[edge] = true;
+      const off = this.#owner.edgesOff(task);
+      if (off !== undefined) for (const edge of off) this.#edgeOff[edge] = true;
     }
   }
 
@@ -141,8 +143,11 @@ export class Waits {
 
   /** Releases the successors of a complete task. */
   #release(task: number): void {
-    for (const edge of this.#graph.outEdges(task)) {
-      if (!this.#edgeOff[edge]) this.#countDown(this.#graph.edgeTo[edge] as number);
+    const { edgeTo } = this.#graph;
+    const degree = this.#graph.outDegree(task);
+    for (let place = 0; place < degree; place++) {
+      const edge = this.#graph.outEdge(task, place);
+      if (!this.#edgeOff[edge]) this.#countDown(edgeTo[edge] as number);
     }
     for (const sibling of this.#added.siblingsAfter(task)) this.#countDown(sibling);
   }
@@ -157,4 +162,8 @@ export class Waits {
   #countDown(task: number): void {
     if (--(this.#waitingOn[task] as number) === 0) this.#owner.onUnblocked(task);
   }
+}
+
+function isOff(enabled: boolean): boolean {
+  return !enabled;
 }

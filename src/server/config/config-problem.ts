@@ -30,6 +30,7 @@ export function sentences(issue: Issue, given: unknown, where: Where): string[] 
 
 /** Passwords, hashes and webhook URLs are not repeated in messages. */
 function isSecret([first = "", ...rest]: readonly string[]): boolean {
+  if (first === "cluster") return rest[0] === "bus";
   return first === "storage" || (["tokens", "alerts"].includes(first) && rest.length > 0);
 }
 

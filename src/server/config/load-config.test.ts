@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { type ConfigKey, flagOf, keyNames, variableOf } from "./config-key.ts";
 import { loadConfig, serverConfig } from "./load-config.ts";
+import type { Bus } from "../../cluster/bus.ts";
 import { MemoryStore } from "../../stores/memory/memory-store.ts";
 import { engineOptionsOf } from "../engine-options.ts";
 import { serverConfigSchema } from "./server-config.ts";
@@ -71,6 +72,52 @@ describe("a configuration", () => {
         (error: Error) => !error.message.includes("secret"),
       );
     }
+  });
+
+  test("chooses the bus by flag, variable or file, with files from where that is", () => {
+    const { cluster } = loadConfig({
+      folder,
+      file: file({ cluster: { nats: { credentials: "a.creds", tls: { ca: "/etc/ca.pem" } } } }, "bus.json"),
+      environment: { HEDDLE_CLUSTER_NATS_PREFIX: "team.heddle" },
+      flags: { "cluster.bus": "nats://user:secret@nats:4222" },
+    });
+    assert.equal(cluster.bus, "nats://user:secret@nats:4222");
+    assert.deepEqual(cluster.nats, {
+      prefix: "team.heddle",
+      credentials: join(folder, "a.creds"),
+      tls: { ca: "/etc/ca.pem" },
+    });
+    for (const bus of ["none", "http://user:secret@nats", "nats:secret", ""]) {
+      assert.throws(
+        () => serverConfig({ cluster: { bus } }),
+        (error: Error) =>
+          error.message.includes("cluster.bus (serverConfig) must be notify, poll, or the address of a NATS server") &&
+          !error.message.includes("secret"),
+      );
+    }
+    assert.throws(() => serverConfig({ cluster: { nats: { credential: "x" } } as object }), {
+      message: /cluster\.nats\.credential \(serverConfig\) is not a setting; did you mean "credentials"/,
+    });
+  });
+
+  test("gives the engine the bus that it names, or says what is missing", () => {
+    const store = new MemoryStore();
+    const optionOf = (bus: string | undefined, given?: Bus): unknown =>
+      engineOptionsOf(serverConfig({ cluster: { enabled: true, bus } }), store, given).cluster?.bus;
+    const made: Bus = { kind: "made", connect: () => assert.fail("nobody connects") };
+    assert.equal(optionOf(undefined), undefined);
+    assert.equal(optionOf("notify"), "notify");
+    assert.equal(optionOf("poll"), "poll");
+    assert.equal(optionOf("nats://nats", made), made);
+    assert.throws(() => optionOf("nats://nats"), {
+      code: "OPTION_INVALID",
+      message: /give Server\.start the part bus/,
+    });
+    assert.throws(() => engineOptionsOf(serverConfig({ cluster: { bus: "nats://nats" } }), store, made), {
+      code: "OPTION_INVALID",
+      message: /this server is alone: set cluster\.enabled/,
+    });
+    assert.deepEqual(engineOptionsOf(serverConfig({ cluster: { bus: "poll" } }), store).cluster, undefined);
   });
 
   test("says everything that an engine can be told", () => {
@@ -226,11 +273,13 @@ describe("docs/configuration.md", () => {
   });
 
   test("the table of keys and the schema are one", () => {
-    const leaves = Object.entries(serverConfigSchema.shape).flatMap(([key, schema]): string[] => {
-      const inner = innerShape(schema);
-      return inner === undefined ? [key] : Object.keys(inner).map((name) => `${key}.${name}`);
-    });
-    assert.deepEqual(leaves, keyNames satisfies ConfigKey[]);
+    // Timings are one setting, in JSON.
+    const leavesOf = (shape: object, prefix = ""): string[] =>
+      Object.entries(shape).flatMap(([name, schema]: [string, unknown]): string[] => {
+        const [key, inner] = [`${prefix}${name}`, innerShape(schema)];
+        return inner === undefined || name === "timings" ? [key] : leavesOf(inner, `${key}.`);
+      });
+    assert.deepEqual(leavesOf(serverConfigSchema.shape).toSorted(), (keyNames satisfies ConfigKey[]).toSorted());
   });
 });
 

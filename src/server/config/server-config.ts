@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { durationSecondsMax } from "../../base/time-limits.ts";
+import { isNamespace } from "../../base/namespace.ts";
 import { subTasksCeiling } from "../../kernel/machine.ts";
 
 const text = z.string().min(1);
@@ -13,9 +14,15 @@ const emptyHash = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b
 
 const tls = z.strictObject({ key: text, cert: text });
 
+const namespace = z
+  .string()
+  .refine(isNamespace, "must be 1 to 63 lower-case letters, digits and hyphens, with no hyphen at either end");
+
 const token = z.strictObject({
   name: text.max(200),
   role: z.enum(["viewer", "operator", "worker", "admin"]),
+  /** Binds the token to a namespace. */
+  namespace: namespace.optional(),
   sha256: z
     .string()
     .regex(/^[0-9a-f]{64}$/, "must be 64 hexadecimal digits in lower case")
@@ -37,12 +44,24 @@ const timings = z.strictObject({
   beatMs: ms.optional(),
   suspectMs: ms.optional(),
   lostMs: ms.optional(),
+  stallMs: ms.optional(),
   pollMs: ms.optional(),
   pollWithoutBusMs: ms.optional(),
   callMs: ms.optional(),
   workerBeatMs: ms.optional(),
   workerLostMs: ms.optional(),
   rebalanceMs: ms.optional(),
+});
+
+const natsTls = z.strictObject({ ca: text.optional(), cert: text.optional(), key: text.optional() });
+
+/** The options of `nats` of `heddle/nats`. */
+const nats = z.strictObject({
+  prefix: text.optional(),
+  /** Names of files. */
+  credentials: text.optional(),
+  nkeySeed: text.optional(),
+  tls: natsTls.optional(),
 });
 
 const storage = z.union(
@@ -74,6 +93,8 @@ export const serverConfigSchema = z.strictObject({
   storage: storage.optional(),
   /** Modules that export jobs and workflows. */
   app: z.array(text).default([]),
+  /** Namespaces, besides `default`, in which the jobs and workflows of the modules are registered too. */
+  namespaces: z.array(namespace).default([]),
   /** Folder of definition files. */
   workflows: text.optional(),
   git: z.boolean().default(false),
@@ -117,6 +138,12 @@ export const serverConfigSchema = z.strictObject({
       name: text.optional(),
       shards: z.number().int().min(1).max(8192).default(128),
       remoteWorkers: z.boolean().default(true),
+      /** Default: notify on PostgreSQL, otherwise poll. */
+      bus: z
+        .string()
+        .regex(/^(notify|poll|(nats|tls):\/\/.+)$/, "must be notify, poll, or the address of a NATS server, nats://…")
+        .optional(),
+      nats: nats.optional(),
       /** Defaults are in `cluster/timings.ts`. */
       timings: timings.optional(),
     })

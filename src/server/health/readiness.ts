@@ -26,6 +26,11 @@ export class Readiness {
     this.#store = store;
   }
 
+  /** True until the server has started: its tokens may not be read yet, so nobody can be recognised. */
+  get isStarting(): boolean {
+    return this.#stage === "starting";
+  }
+
   becomeUp(): void {
     this.#stage = "up";
   }

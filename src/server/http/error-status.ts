@@ -74,6 +74,7 @@ export const errorStatus: Readonly<Record<ErrorCode, number>> = {
   STORE_FULL: 503,
   STORE_DENIED: 503,
   STORE_GONE: 503,
+  STORE_ROLLED_BACK: 503,
   FOLDER_UNRESPONSIVE: 503,
 
   // Permanent until an administrator intervenes.
@@ -81,4 +82,5 @@ export const errorStatus: Readonly<Record<ErrorCode, number>> = {
   STORE_CORRUPT: 500,
   STORE_UNSUITABLE: 500,
   STORE_NEWER: 500,
+  STORE_OLDER: 500,
 };

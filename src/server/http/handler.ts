@@ -11,6 +11,15 @@ export interface AuthorizedRequest<N extends RouteName> extends CheckedRequest<N
   readonly isRepeat: boolean;
   /** W3C trace context of the caller. */
   readonly traceparent: string | undefined;
+  readonly notes: AnswerNotes;
+}
+
+/** Metadata of an answer beside its data, filled in by handlers: next page, members that did not answer. */
+export interface AnswerNotes {
+  /** The cursor of the next page of a plain list, for the header `Link`. */
+  next?: string | undefined;
+  /** Addresses of members whose part is missing. */
+  unanswered?: readonly string[];
 }
 
 export type Handler<N extends RouteName> = (asked: AuthorizedRequest<N>) => DataOf<N> | Promise<DataOf<N>>;

@@ -1,7 +1,9 @@
 import { randomUUID } from "node:crypto";
 import cors from "@fastify/cors";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import { EngineError } from "../../base/error.ts";
 import type { Logger } from "../../base/logger.ts";
+import type { Readiness } from "../health/readiness.ts";
 import type { Audit } from "../security/audit.ts";
 import { auditEntryOf } from "../security/audit-entry.ts";
 import { type Caller, addCallerDecorator } from "../request/caller.ts";
@@ -19,7 +21,7 @@ import { referencePage, referenceStyle } from "./reference-page.ts";
 export interface HttpAppParts {
   readonly logger: Logger;
   readonly audit: Pick<Audit, "appendRefusal">;
-  readonly bodyLimitBytes: number;
+  readonly readiness: Pick<Readiness, "isStarting">;
   /** Timeout for receiving a request. */
   readonly requestTimeoutMs: number;
   readonly tls: TlsFiles | undefined;
@@ -31,6 +33,15 @@ export interface HttpAppParts {
 
 /** Length of an id of 512 percent-encoded characters. */
 const paramLengthMax = 4608;
+
+/**
+ * Limit of a body that is read before its sender is recognised: a sign-in, or a request for a path that does not exist.
+ * Routes that authorize their callers first have the limit of the settings.
+ */
+const anyonesBodyLimitBytes = 4096;
+
+/** Answered from the moment on at which the server listens. */
+const healthPath = "/actuator/health";
 
 /** Methods for allowed CORS origins. */
 const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
@@ -50,7 +61,7 @@ export async function makeHttpApp(parts: HttpAppParts): Promise<FastifyInstance>
   const app: FastifyInstance = fastify({
     logger: false,
     genReqId: () => randomUUID(),
-    bodyLimit: parts.bodyLimitBytes,
+    bodyLimit: anyonesBodyLimitBytes,
     requestTimeout: requestTimeoutMs,
     connectionTimeout: requestTimeoutMs + idleMs,
     routerOptions: { maxParamLength: paramLengthMax },
@@ -68,6 +79,8 @@ export async function makeHttpApp(parts: HttpAppParts): Promise<FastifyInstance>
   app.addHook("onRequest", async (request, reply) => {
     reply.headers(headers).header("x-request-id", request.id);
     checkOrigin(request, origins);
+    const isRefused = parts.readiness.isStarting && !request.url.startsWith(healthPath);
+    return isRefused ? sendAnswer(reply, answerOf(starting(), logger)) : undefined;
   });
   if (origins.origins.length > 0) await app.register(cors, { origin: [...origins.origins], methods, exposedHeaders });
   if (parts.logsRequests) logRequests(app, logger);
@@ -81,6 +94,11 @@ export async function makeHttpApp(parts: HttpAppParts): Promise<FastifyInstance>
   );
   documentRoutes(app, parts.version);
   return app;
+}
+
+/** Not audited: the store of a server that starts may not be open. */
+function starting(): EngineError {
+  return new EngineError("ENGINE_STATE", "the server is starting; try again in a moment");
 }
 
 /** True if a refusal is audited: failed authentication and rate limits of any request, and refused changes. */

@@ -48,7 +48,7 @@ export function openApiOf(version: string): OpenApi {
       title: "Heddle",
       version,
       description:
-        "Answers are `{code: 0, data}` or `{code, message, details?}`. Times are epoch milliseconds. Lists come in pages: `next` is the cursor of the next one, null on the last.",
+        "Answers are `{code: 0, data}` or `{code, message, details?}`. Times are epoch milliseconds. Lists come in pages: `next` is the cursor of the next one, null on the last; plain lists name the next page in the header `Link`.",
     },
     paths: documented,
     components: {
@@ -71,12 +71,13 @@ function operationOf(name: RouteName, path: string, route: Route): Operation {
       ...parametersOf("path", route.params),
       ...parametersOf("query", route.query),
       ...(route.isCreate === true ? [idempotencyKey] : []),
+      ...(route.isShared === true ? [] : [namespaceHeader]),
     ],
     ...(body !== undefined && { requestBody: body }),
     responses: {
       [status]: {
         description: "Done.",
-        content: { "application/json": { schema: envelopeOf(jsonSchema(route.data, "output")) } },
+        content: { "application/json": { schema: envelopeOf(route) } },
       },
       default: {
         description: "Refused.",
@@ -92,6 +93,14 @@ const idempotencyKey: Parameter = {
   required: false,
   description: "The same key again makes nothing new, and gives the same answer.",
   schema: { type: "string", minLength: 1, maxLength: 200 },
+};
+
+const namespaceHeader: Parameter = {
+  name: "X-Heddle-Namespace",
+  in: "header",
+  required: false,
+  description: "The namespace of the request. Default: the one that the token is bound to, or `default`.",
+  schema: { type: "string", minLength: 1, maxLength: 63 },
 };
 
 function parametersOf(place: "path" | "query", schema: z.ZodType): Parameter[] {
@@ -115,9 +124,21 @@ function bodyOf({ body }: Route): Operation["requestBody"] {
   return { required, content: { "application/json": { schema: jsonSchema(body, "input") } } };
 }
 
-function envelopeOf(data: Schema): Schema {
-  return { type: "object", required: ["code", "data"], properties: { code: { const: 0 }, data } };
+function envelopeOf({ data, isOfCluster }: Route): Schema {
+  const properties = { code: { const: 0 }, data: jsonSchema(data, "output") };
+  return {
+    type: "object",
+    required: ["code", "data"],
+    properties: isOfCluster === true ? { ...properties, unanswered } : properties,
+  };
 }
+
+const unanswered: Schema = {
+  type: "array",
+  items: { type: "string" },
+  description:
+    "Addresses of members that did not answer in time: what they run and hold is not in `data`. Absent if all answered.",
+};
 
 function refusal(): Schema {
   const known = [...Object.entries(interfaceErrors), ...Object.entries(errorStatus)];

@@ -11,20 +11,23 @@ import type { Guard } from "../security/guard.ts";
 import type { StoreHealth } from "../health/store-health.ts";
 import { answerOf, sendAnswer } from "./answer-error.ts";
 import type { Deadlines } from "./deadlines.ts";
-import type { AuthorizedRequest, Handler, Handlers } from "./handler.ts";
+import type { AnswerNotes, AuthorizedRequest, Handler, Handlers } from "./handler.ts";
 import { protectSchedules } from "./own-instances.ts";
 import { HttpError } from "../request/http-error.ts";
 import { checkRequest, type RawRequest } from "./request-check.ts";
 import type { RequestKeys } from "./request-keys.ts";
 
 export interface RouteTableParts {
-  readonly handlers: Handlers;
+  /** The handlers in a namespace. */
+  readonly handlersIn: (namespace: string) => Handlers;
   readonly guard: Guard;
   readonly audit: Audit;
   readonly keys: RequestKeys;
   readonly storeHealth: Pick<StoreHealth, "problem">;
   readonly deadlines: Deadlines;
   readonly logger: Logger;
+  /** Limit of a request's body. */
+  readonly bodyLimitBytes: number;
   /** Deadline of every response; a request that waits for a result has its own wait time in addition. */
   readonly answerMs: number;
 }
@@ -43,44 +46,34 @@ const keyLengthMax = 200;
 /** Maximum wait of `getResult`. */
 const waitMsMax = 60_000;
 
+/** The handler of an operation, in the namespace of each request. */
+function handlerOf<N extends RouteName>(name: N, { handlersIn }: RouteTableParts): Handler<N> {
+  return (asked) => protectSchedules(name, handlersIn(asked.caller.namespace)[name])(asked);
+}
+
 /** Mounts the contract as routes of Fastify. */
 export function mountRoutes(app: FastifyInstance, parts: RouteTableParts): void {
   for (const name of Object.keys(paths) as RouteName[]) {
-    mountRoute(app, { name, handle: protectSchedules(name, parts.handlers[name]) }, parts);
+    mountRoute(app, { name, handle: handlerOf(name, parts) }, parts);
   }
+}
+
+interface Operation<N extends RouteName> {
+  readonly name: N;
+  readonly handle: Handler<N>;
 }
 
 function mountRoute<N extends RouteName>(
   app: FastifyInstance,
-  { name, handle }: { readonly name: N; readonly handle: Handler<N> },
+  { name, handle }: Operation<N>,
   parts: RouteTableParts,
 ): void {
   const route: Route = routes[name];
   const [method, path] = paths[name].split(" ") as [string, string];
-  const { guard, audit, keys, storeHealth, deadlines, logger, answerMs } = parts;
+  const { guard, audit, keys, storeHealth, deadlines, logger, bodyLimitBytes, answerMs } = parts;
   // Queries by POST are for viewers; everything else that is not a GET changes something.
   const isChange = method !== "GET" && route.role !== "viewer";
-
-  const carryOut = async (request: FastifyRequest, caller: Caller): Promise<unknown> => {
-    const raw: RawRequest = { params: request.params, query: request.query, body: request.body };
-    const checked = checkRequest(name, raw);
-    const key = route.isCreate === true ? keyOf(request) : undefined;
-    const traceparent = headerOf(request, "traceparent");
-    const asked: AuthorizedRequest<N> = { ...checked, caller, key, isRepeat: false, traceparent };
-    if (key === undefined || routesWithDerivedId.has(name)) return await handle(asked);
-    const { params, query, body } = raw;
-    return await keys.once(
-      {
-        operation: name,
-        // Keys are scoped to the caller.
-        target: JSON.stringify([caller.name, params]),
-        key,
-        content: [query, body],
-        isSecret: routesWithSecretAnswer.has(name),
-      },
-      async (isRepeat) => await handle({ ...asked, isRepeat }),
-    );
-  };
+  const carryOut = requestRunner({ name, handle }, keys);
 
   /** A response waits for its audit entry, unless the store is unavailable. */
   const note = async (noted: Promise<void>): Promise<void> => {
@@ -89,21 +82,24 @@ function mountRoute<N extends RouteName>(
 
   app.route({
     method,
+    bodyLimit: bodyLimitBytes,
     config: { operation: name, isChange },
     url: path.replaceAll(/\{(\w+)\}/g, ":$1"),
     // Authorizes before the body is read, so that a refused caller cannot send ten megabytes.
     onRequest: async (request) => {
-      setCaller(request, guard.authorize(request, route.role));
+      const isShared = route.isShared === true;
+      setCaller(request, isShared ? guard.authorizeShared(request, route.role) : guard.authorize(request, route.role));
     },
     handler: async (request, reply): Promise<FastifyReply> => {
       const caller = callerOf(request);
       const status = route.status ?? 200;
       const isAway = storeHealth.problem !== undefined;
       if (!isChange) {
-        const read = carryOut(request, caller);
+        const notes: AnswerNotes = {};
+        const read = carryOut(request, caller, notes);
         // While the store is unavailable, only data in memory can be read; other reads get a short deadline.
         const data = await (isAway ? deadlines.query(read) : deadlines.query(read, answerMs + waitMsOf(request)));
-        return reply.code(status).send({ code: 0, data: data ?? null });
+        return sendRead(request, reply.code(status), { data, notes });
       }
       if (isAway && !routesWithoutStore.has(name)) throw storeAway(storeHealth);
       try {
@@ -118,6 +114,48 @@ function mountRoute<N extends RouteName>(
       }
     },
   });
+}
+
+/** Returns what checks a request and carries it out; with an idempotency key, once. */
+function requestRunner<N extends RouteName>({ name, handle }: Operation<N>, keys: RouteTableParts["keys"]) {
+  const route: Route = routes[name];
+  return async (request: FastifyRequest, caller: Caller, notes: AnswerNotes = {}): Promise<unknown> => {
+    const raw: RawRequest = { params: request.params, query: request.query, body: request.body };
+    const checked = checkRequest(name, raw);
+    const key = route.isCreate === true ? keyOf(request) : undefined;
+    const traceparent = headerOf(request, "traceparent");
+    const asked: AuthorizedRequest<N> = { ...checked, caller, key, isRepeat: false, traceparent, notes };
+    if (key === undefined || routesWithDerivedId.has(name)) return await handle(asked);
+    const { params, query, body } = raw;
+    return await keys.once(
+      {
+        operation: name,
+        // Keys are scoped to the caller, and to the namespace.
+        target: JSON.stringify([caller.name, params, caller.namespace]),
+        key,
+        content: [query, body],
+        isSecret: routesWithSecretAnswer.has(name),
+      },
+      async (isRepeat) => await handle({ ...asked, isRepeat }),
+    );
+  };
+}
+
+function sendRead(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { data, notes }: { readonly data: unknown; readonly notes: AnswerNotes },
+): FastifyReply {
+  const { next, unanswered = [] } = notes;
+  if (next !== undefined) reply.header("link", nextLink(request, next));
+  return reply.send({ code: 0, data: data ?? null, ...(unanswered.length > 0 && { unanswered }) });
+}
+
+/** The header that names the next page of a plain list, as RFC 8288 has it. */
+function nextLink(request: FastifyRequest, cursor: string): string {
+  const { pathname, searchParams } = new URL(request.url, "http://localhost");
+  searchParams.set("cursor", cursor);
+  return `<${pathname}?${searchParams.toString()}>; rel="next"`;
 }
 
 /** The wait time that a request asks for. */

@@ -4,12 +4,12 @@ import type { FastifyInstance } from "fastify";
 
 /** Files of the page: path, file name, media type. */
 const files = [
-  { path: "/", file: "status.html", type: "text/html; charset=utf-8" },
-  { path: "/assets/status.css", file: "status.css", type: "text/css; charset=utf-8" },
-  { path: "/assets/status.js", file: "status.js", type: "text/javascript; charset=utf-8" },
+  { path: "/status", file: "status.html", type: "text/html; charset=utf-8" },
+  { path: "/status/status.css", file: "status.css", type: "text/css; charset=utf-8" },
+  { path: "/status/status.js", file: "status.js", type: "text/javascript; charset=utf-8" },
 ] as const;
 
-/** The status page. Its files have no data, so they need no token. */
+/** The status page: a small page that needs no build. Its files have no data, so they need no token. */
 export function pageRoutes(app: FastifyInstance): void {
   for (const { path, file, type } of files) {
     const bytes = readFileSync(new URL(file, import.meta.url));

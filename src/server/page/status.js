@@ -445,10 +445,9 @@ async function run(name, button) {
 }
 
 async function drawServer() {
-  const [health, tasks, waiting, cluster] = await Promise.all([
+  const [health, queue, cluster] = await Promise.all([
     ask("/actuator/health"),
-    ask("/api/cluster/self/tasks"),
-    ask("/api/dag/monitor/queue/waiting?limit=1"),
+    ask("/api/dag/monitor/queue"),
     ask("/api/cluster/status"),
   ]);
   heard(true);
@@ -457,8 +456,8 @@ async function drawServer() {
     health.status === "UP" ? "up" : (health.reason ?? "not ready"),
     health.status === "UP" ? "good" : "bad",
   );
-  tile("count-tasks", tasks.count);
-  tile("count-waiting", waiting.total);
+  tile("count-tasks", queue.running.total);
+  tile("count-waiting", queue.waiting.total);
   const rows = cluster.members.map(({ address, status, isLeader }) => {
     const isSelf = address === cluster.selfAddress;
     const about = [status, isSelf ? "this one" : "", isLeader ? "oldest" : ""]

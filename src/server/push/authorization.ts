@@ -16,7 +16,7 @@ const tokenProtocol = "heddle.bearer.";
 export function authorizeSubscriber(request: FastifyRequest, { guard }: AuthorizationParts): Caller {
   const token = givenToken(request);
   if (token === undefined) return guard.authorize(request, "viewer");
-  return guard.authorizeSecret(token, request.ip, "viewer");
+  return guard.authorizeSecret(token, request, "viewer");
 }
 
 /** Authorizes a socket. Browsers let any page open a socket to anywhere without a preflight, so its origin is checked as for a change. */

@@ -1,11 +1,11 @@
 import { hasCode } from "../../base/error.ts";
-import type { Engine } from "../../engine/engine.ts";
+import type { EngineNamespace } from "../../engine/engine-namespace.ts";
 import type { Cursor } from "./cursor.ts";
 import { entryOfTurn, entryOfView, type FeedEntry } from "./feed-entry.ts";
 import { type Missed, MissedEntries, MissedListing, nothingMissed } from "./missed.ts";
 import { type Listed, mayHaveChangedSince, type StoreListing } from "./store-listing.ts";
 
-export type HistoryEngine = Pick<Engine, "getWorkflowInstanceStatus" | "getWorkflowInstanceHistory">;
+export type HistoryEngine = Pick<EngineNamespace, "getWorkflowInstanceStatus" | "getWorkflowInstanceHistory">;
 
 /** Missed changes that are no longer in the ring. */
 export interface CatchUp {

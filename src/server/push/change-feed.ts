@@ -1,16 +1,16 @@
 import { randomBytes } from "node:crypto";
 import type { Clock } from "../../base/clock.ts";
 import { messageOf } from "../../base/error.ts";
-import { type Logger, silentLogger } from "../../base/logger.ts";
-import type { Engine } from "../../engine/engine.ts";
+import type { EngineNamespace } from "../../engine/engine-namespace.ts";
 import type { InstanceChange } from "../../engine/instance-change.ts";
+import type { RelaySubscription } from "../../engine/relay-follower.ts";
 import { systemClock } from "../../engine/system-clock.ts";
 import { type CatchUp, type CatchUpPlace, type HistoryEngine, missedInstances, missedTurns } from "./catch-up.ts";
 import { CatchUpSlots } from "./catch-up-slots.ts";
 import { ChangeRing, type RingLimits } from "./change-ring.ts";
 import { Channel, type ChannelLimits } from "./channel.ts";
 import type { Cursor } from "./cursor.ts";
-import { HistoryPoller } from "./history-poller.ts";
+import { HeardTopics } from "./heard-topics.ts";
 import { FanOut } from "./fan-out.ts";
 import { type FeedEntry, LiveEntry } from "./feed-entry.ts";
 import { Follower } from "./follower.ts";
@@ -22,9 +22,11 @@ import { concerns, isWide, type Topic } from "./topic.ts";
 export type FeedLimits = RingLimits & ChannelLimits;
 
 export interface FeedParts {
-  readonly engine: HistoryEngine & Pick<Engine, "subscribe" | "listWorkflowInstances" | "members">;
+  readonly engine: HistoryEngine &
+    Pick<EngineNamespace, "subscribe" | "listWorkflowInstances"> & {
+      readonly cluster: Pick<EngineNamespace["cluster"], "follow">;
+    };
   readonly clock?: Clock;
-  readonly logger?: Logger;
   readonly limits?: Partial<FeedLimits>;
 }
 
@@ -55,7 +57,10 @@ const roundBytes = 32 * megabyte;
 const shareBytesMin = 8 * 1024;
 const shareBytesMax = megabyte;
 
-/** Distributes every durable change of this engine, from one subscription, to all followers. */
+/**
+ * Distributes durable changes to all followers: those of this engine, from one subscription, and those of other members that
+ * somebody here follows.
+ */
 export class ChangeFeed {
   /** Identifies this run of the server in cursors. */
   readonly id = randomBytes(6).toString("hex");
@@ -71,20 +76,26 @@ export class ChangeFeed {
   readonly #due = new Set<Channel>();
   readonly #listing: StoreListing;
   readonly #slots = new CatchUpSlots(catchUpsPerClientMax);
-  readonly #historyPoller: HistoryPoller;
+  readonly #relay: RelaySubscription | undefined;
+  readonly #heard: HeardTopics;
   readonly #unsubscribe: () => void;
 
   /** Subscribes to the engine, so create it before the engine is started. */
-  constructor({ engine, clock = systemClock, logger = silentLogger, limits = {} }: FeedParts) {
+  constructor({ engine, clock = systemClock, limits = {} }: FeedParts) {
     this.#engine = engine;
     this.#clock = clock;
     this.#limits = { ...defaultLimits, ...limits };
     this.#ring = new ChangeRing(this.#limits);
     this.#listing = new StoreListing(engine);
-    this.#historyPoller = new HistoryPoller({ engine, clock, logger });
+    this.#relay = engine.cluster.follow({
+      withEvents: false,
+      onChange: (change) => this.#hear(change),
+      onGap: () => this.#onGap(),
+    });
+    this.#heard = new HeardTopics({ relay: this.#relay, clock, last: () => this.#ring.last });
     this.#all = this.#newChannel({ all: true });
     this.#fanOut = new FanOut(clock, (isOver) => this.#flush(isOver));
-    this.#unsubscribe = engine.subscribe((change) => this.#hear(change));
+    this.#unsubscribe = engine.subscribe((change) => this.#hearOwn(change));
   }
 
   /** Number of subscriptions. */
@@ -105,6 +116,19 @@ export class ChangeFeed {
     return { feed: this.id, seq: this.#ring.last, at: this.#clock.now() };
   }
 
+  /** Members that do not send what is followed here yet. */
+  get unheard(): readonly string[] {
+    return this.#relay?.unheard ?? [];
+  }
+
+  /**
+   * Asks all members for a topic, before `follow`: undefined if they send it already, and always for an engine alone.
+   * Otherwise resolves when they do, or after two seconds: then what was missed comes from the store.
+   */
+  prepare(topic: Topic): Promise<void> | undefined {
+    return this.#heard.prepare(topic);
+  }
+
   /**
    * Sends changes to the outlet, from now on or since a cursor. Returns the current cursor and
    * a function that ends the subscription. The outlet receives nothing before this returns.
@@ -113,11 +137,8 @@ export class ChangeFeed {
     const follower = new Follower(outlet, since ?? this.cursor);
     const channel = this.#channelOf(topic);
     channel.join(follower);
+    this.#heard.hold(topic);
     if (since !== undefined) this.#bringUp(follower, { topic, channel, since });
-    if ("instanceId" in topic) {
-      const catchUp = (): void => this.#catchUp(follower, { topic, channel, since: follower.cursor });
-      this.#historyPoller.add(follower, { instanceId: topic.instanceId, catchUp });
-    }
     return { cursor: follower.cursor, stop: () => this.#leave(follower, { topic, channel }) };
   }
 
@@ -125,12 +146,44 @@ export class ChangeFeed {
   stop(): void {
     this.#unsubscribe();
     this.#fanOut.stop();
-    this.#historyPoller.stop();
-    for (const channel of [this.#all, ...this.#byWorkflow.values(), ...this.#byInstance.values()]) {
+    this.#heard.stop();
+    for (const channel of this.#channels()) {
       for (const { outlet, cursor } of channel.followers) {
         outlet.drop({ why: "stopping", message: "the server is stopping; reconnect with your cursor", cursor });
       }
     }
+  }
+
+  #channels(): Channel[] {
+    return [this.#all, ...this.#byWorkflow.values(), ...this.#byInstance.values()];
+  }
+
+  #hearOwn(change: InstanceChange): void {
+    this.#relay?.noteOwn(change);
+    this.#hear(change);
+  }
+
+  /** Changes of other members were lost: what is followed is read from the store. */
+  #onGap(): void {
+    this.#heard.onGap();
+    for (const channel of this.#channels()) for (const follower of channel.followers) this.#reread(follower, channel);
+  }
+
+  #reread(follower: Follower, channel: Channel): void {
+    const { topic } = channel;
+    // A page that it reads now may have been read before the lost changes were committed.
+    if (follower.isCatchingUp || follower.missedLeft > 0) return void (follower.mustReread = true);
+    const place = { topic, channel, since: follower.cursor };
+    if (!isWide(topic)) return this.#catchUp(follower, place);
+    follower.isCatchingUp = true;
+    this.#slots.acquire(follower, () => void this.#readUp(follower, place, "changes of another member were lost"));
+  }
+
+  #onCaughtUp(follower: Follower, channel: Channel): void {
+    this.#slots.release(follower);
+    if (!follower.mustReread) return;
+    follower.mustReread = false;
+    this.#reread(follower, channel);
   }
 
   #hear(change: InstanceChange): void {
@@ -182,7 +235,7 @@ export class ChangeFeed {
 
   /** Replays missed changes from the ring; false if it does not have all of them. */
   #replay(follower: Follower, { topic, channel, since }: Place): boolean {
-    if (since.feed !== this.id || this.#mayBeElsewhere(topic)) return false;
+    if (since.feed !== this.id || !this.#heard.isHeardSince(topic, since.seq)) return false;
     const kept = this.#ring.after(since.seq, (entry) => concerns(topic, entry) && !isHeard(entry, topic, since));
     if (kept === undefined) return false;
     channel.moveToEnd(follower);
@@ -225,17 +278,13 @@ export class ChangeFeed {
     follower.isCatchingUp = false;
     follower.missedSince = this.#clock.now();
     follower.setMissed(missed);
-    if (missed.left === 0) this.#slots.release(follower);
+    if (missed.left === 0) this.#onCaughtUp(follower, channel);
     this.#isDue(channel);
   }
 
   #readMissed(topic: Topic, place: CatchUpPlace): Promise<CatchUp> {
     if ("instanceId" in topic) return missedTurns(this.#engine, topic.instanceId, place);
     return missedInstances(this.#listing, "workflow" in topic ? topic.workflow : undefined, place);
-  }
-
-  #mayBeElsewhere(topic: Topic): boolean {
-    return !isWide(topic) && this.#historyPoller.isPossible;
   }
 
   #channelOf(topic: Topic): Channel {
@@ -249,18 +298,21 @@ export class ChangeFeed {
 
   #newChannel(topic: Topic): Channel {
     const channel: Channel = new Channel({
-      isWide: isWide(topic),
+      topic,
       limits: this.#limits,
       onGap: (follower) => this.#catchUp(follower, { topic, channel, since: follower.cursor }),
-      onCaughtUp: (follower) => this.#slots.release(follower),
+      onCaughtUp: (follower) => this.#onCaughtUp(follower, channel),
     });
     return channel;
   }
 
   #leave(follower: Follower, { topic, channel }: { topic: Topic; channel: Channel }): void {
+    // Called again for a follower that was dropped.
+    if (follower.hasLeft) return;
+    follower.hasLeft = true;
     channel.leave(follower);
     this.#slots.release(follower);
-    this.#historyPoller.delete(follower);
+    this.#heard.release(topic);
     if (channel.size > 0 || channel === this.#all) return;
     this.#due.delete(channel);
     if ("workflow" in topic && this.#byWorkflow.get(topic.workflow) === channel)

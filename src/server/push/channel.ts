@@ -4,6 +4,7 @@ import { cursorText } from "./cursor.ts";
 import type { FeedEntry } from "./feed-entry.ts";
 import type { Follower } from "./follower.ts";
 import { nothingMissed } from "./missed.ts";
+import { isWide, type Topic } from "./topic.ts";
 
 export interface ChannelLimits {
   /** Back-pressure: with this many bytes in its socket a client gets no more until some are sent. */
@@ -23,6 +24,7 @@ export interface ChannelLimits {
  * follower has it; each follower has a position in the buffer. Followers at the same position get the same bytes.
  */
 export class Channel {
+  readonly topic: Topic;
   /** The topic covers several instances: its followers may skip. */
   readonly #isWide: boolean;
   readonly #limits: ChannelLimits;
@@ -38,12 +40,13 @@ export class Channel {
   #bytes = 0;
 
   constructor(options: {
-    isWide: boolean;
+    topic: Topic;
     limits: ChannelLimits;
     onGap: (follower: Follower) => void;
     onCaughtUp: (follower: Follower) => void;
   }) {
-    this.#isWide = options.isWide;
+    this.topic = options.topic;
+    this.#isWide = isWide(options.topic);
     this.#limits = options.limits;
     this.#onGap = options.onGap;
     this.#onCaughtUp = options.onCaughtUp;
@@ -140,11 +143,16 @@ export class Channel {
       return;
     }
     if (follower.missedLeft > 0) return this.#sendMissed(follower, part.allowanceBytes);
-    if (!this.#isWide && isAfterGap(this.#log[follower.position - this.#base], follower)) return this.#onGap(follower);
+    if (!this.#isWide) {
+      this.advanceWhile(follower, (entry) => isRepeated(entry, follower));
+      if (follower.position === this.#end) return;
+      if (isAfterGap(this.#log[follower.position - this.#base], follower)) return this.#onGap(follower);
+    }
     const { position } = follower;
     let batch = part.batches.get(position);
     if (batch === undefined) {
-      batch = new ChangeBatch(upTo(this.#log, { from: position - this.#base, bytes: part.allowanceBytes }));
+      const entries = upTo(this.#log, { from: position - this.#base, bytes: part.allowanceBytes });
+      batch = new ChangeBatch(this.#isWide ? entries : untilGap(entries));
       part.batches.set(position, batch);
     }
     follower.position += batch.entries.length;
@@ -200,6 +208,20 @@ export class Channel {
     this.#log = first === this.#end ? [] : this.#log.slice(first - this.#base);
     this.#base = first;
   }
+}
+
+/** True for a turn that the follower has: it was read from the history before it arrived. */
+function isRepeated({ createdAt, turn }: FeedEntry, { cursor }: Follower): boolean {
+  return cursor.turn !== undefined && createdAt === cursor.createdAt && turn <= cursor.turn;
+}
+
+/** The turns of one instance up to the first that does not follow the one before. */
+function untilGap(entries: FeedEntry[]): FeedEntry[] {
+  const gap = entries.findIndex(({ createdAt, turn }, at) => {
+    const before = entries[at - 1];
+    return before !== undefined && (createdAt !== before.createdAt || turn !== before.turn + 1);
+  });
+  return gap === -1 ? entries : entries.slice(0, gap);
 }
 
 /** Detects a gap: turns of an instance are numbered without gaps. */

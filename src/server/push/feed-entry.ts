@@ -29,6 +29,8 @@ interface PushedNode {
   readonly retryAt: number | undefined;
   readonly childInstanceId: string | undefined;
   readonly error: string | undefined;
+  /** Why it does not run, as far as its history tells: not the waits in the dispatcher. */
+  readonly wait: TaskView["wait"];
 }
 
 /** A pushed change. */
@@ -146,6 +148,7 @@ export function entryOfView(view: InstanceView, turn: number, place: { cursor: C
     endedAt: view.endedAt,
     parentInstanceId: view.parentInstanceId,
     nodes: view.tasks.map(pushedNode),
+    waiting: view.waiting,
     resync: true,
   });
   return {
@@ -160,7 +163,7 @@ export function entryOfView(view: InstanceView, turn: number, place: { cursor: C
 }
 
 function pushedNode(task: TaskView): PushedNode {
-  const { nodeId, name, status, attempt, startedAt, endedAt, worker, retryAt, childInstanceId, failure } = task;
+  const { nodeId, name, status, attempt, startedAt, endedAt, worker, retryAt, childInstanceId, failure, wait } = task;
   const error = failure?.message;
-  return { nodeId, name, status, attempt, startedAt, endedAt, worker, retryAt, childInstanceId, error };
+  return { nodeId, name, status, attempt, startedAt, endedAt, worker, retryAt, childInstanceId, error, wait };
 }

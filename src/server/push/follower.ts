@@ -14,6 +14,9 @@ export class Follower {
   bytesBefore = 0;
   /** The store is being read for it; it gets nothing meanwhile. */
   isCatchingUp = false;
+  /** Changes were lost while it read the store: it reads once more. */
+  mustReread = false;
+  hasLeft = false;
   /** Time at which the first missed change was due. */
   missedSince = 0;
   #missed: Missed = nothingMissed;

@@ -1,5 +1,5 @@
 import type { MemberEvent } from "../../cluster/member-event.ts";
-import type { Engine } from "../../engine/engine.ts";
+import type { EngineNamespace } from "../../engine/engine-namespace.ts";
 
 /** A membership event, as this member sees it. */
 export interface MemberNews {
@@ -19,7 +19,10 @@ const words: Readonly<Partial<Record<MemberEvent["type"], MemberNews["event"]>>>
 };
 
 /** Subscribes to membership events, from now on; `GET /api/cluster/status` has the current members. Returns a function that ends it. */
-export function followMembers(engine: Pick<Engine, "onMemberEvent">, listener: (news: MemberNews) => void): () => void {
+export function followMembers(
+  engine: Pick<EngineNamespace, "onMemberEvent">,
+  listener: (news: MemberNews) => void,
+): () => void {
   return engine.onMemberEvent((happened) => {
     const event = words[happened.type];
     if (event === undefined || !("address" in happened)) return;

@@ -112,6 +112,16 @@ export class SocketClient {
 
   #subscribe(id: string, topic: Topic, since: Cursor | undefined): void {
     if (!this.#hasRoomFor(id)) return;
+    const preparing = this.#parts.feed.prepare(topic);
+    if (preparing === undefined) return this.#follow(id, topic, since);
+    let isWanted = true;
+    this.#subscriptions.set(id, () => (isWanted = false));
+    void preparing.then(() => {
+      if (isWanted) this.#follow(id, topic, since);
+    });
+  }
+
+  #follow(id: string, topic: Topic, since: Cursor | undefined): void {
     const { feed, coverage } = this.#parts;
     const { cursor, stop } = feed.follow(topic, this.#outlet(id, topic), since);
     this.#subscriptions.set(id, stop);

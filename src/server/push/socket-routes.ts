@@ -4,7 +4,7 @@ import { callerOf, setCaller } from "../request/caller.ts";
 import { authorizeSocket, mayStay } from "./authorization.ts";
 import type { ConnectionLimit } from "./connection-limit.ts";
 import { followMembers } from "./member-news.ts";
-import type { PushParts } from "./push-parts.ts";
+import type { PushNamespace, PushParts } from "./push-parts.ts";
 import { closeCodes, type Coverage, SocketClient } from "./socket-client.ts";
 import { SocketClients } from "./socket-clients.ts";
 import { acceptWebSockets } from "./web-sockets.ts";
@@ -23,15 +23,17 @@ export async function socketRoutes(
   const onRequest = async (request: FastifyRequest): Promise<void> =>
     setCaller(request, authorizeSocket(request, parts));
   app.get("/ws", { websocket: true, onRequest }, (socket, request) => {
-    const { feed, socketLimits: limits } = parts;
+    const { socketLimits: limits } = parts;
+    const { name, namespace } = callerOf(request);
+    const { feed, engine } = parts.inNamespace(namespace);
     const client = new SocketClient(socket, {
       feed,
-      coverage: () => coverageOf(parts),
-      followMembers: (listener) => followMembers(parts.engine, listener),
+      coverage: () => coverageOf({ engine, feed }),
+      followMembers: (listener) => followMembers(engine, listener),
       limits,
     });
     try {
-      socket.on("close", connections.open(callerOf(request).name));
+      socket.on("close", connections.open(name));
     } catch (error) {
       return client.close(closeCodes.full, messageOf(error));
     }
@@ -40,10 +42,11 @@ export async function socketRoutes(
   });
 }
 
-/** A member receives the changes of its own instances only. */
-function coverageOf({ engine }: PushParts): Coverage | undefined {
+/** Members that do not answer are unheard: what they did until they do comes from the store then. */
+function coverageOf({ engine, feed }: PushNamespace): Coverage | undefined {
   const members = engine.members();
   if (members.length < 2) return undefined;
-  const ids = (isSelf: boolean): string[] => members.filter((each) => each.isSelf === isSelf).map(({ id }) => id);
-  return { heard: ids(true), unheard: ids(false) };
+  const unheard = new Set(feed.unheard);
+  const ids = members.map(({ id }) => id);
+  return { heard: ids.filter((id) => !unheard.has(id)), unheard: ids.filter((id) => unheard.has(id)) };
 }

@@ -1,4 +1,4 @@
-import type { Engine } from "../../engine/engine.ts";
+import type { EngineNamespace } from "../../engine/engine-namespace.ts";
 import { hasEnded } from "../../kernel/status.ts";
 import type { InstanceSummary } from "../../stores/store.ts";
 
@@ -30,12 +30,12 @@ interface Reading {
  * requests during a read share the next one. A read without waiting clients is aborted.
  */
 export class StoreListing {
-  readonly #engine: Pick<Engine, "listWorkflowInstances">;
+  readonly #engine: Pick<EngineNamespace, "listWorkflowInstances">;
   /** Current reads by workflow; undefined for all. */
   readonly #current = new Map<string | undefined, Reading>();
   readonly #next = new Map<string | undefined, Reading>();
 
-  constructor(engine: Pick<Engine, "listWorkflowInstances">) {
+  constructor(engine: Pick<EngineNamespace, "listWorkflowInstances">) {
     this.#engine = engine;
   }
 

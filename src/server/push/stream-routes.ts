@@ -11,9 +11,10 @@ import { type Cursor, parseCursor } from "./cursor.ts";
 import { EventStream, eventText } from "./event-stream.ts";
 import { followMembers } from "./member-news.ts";
 import type { Outlet } from "./outlet.ts";
-import type { PushParts } from "./push-parts.ts";
+import type { PushNamespace, PushParts } from "./push-parts.ts";
 import { textOf } from "./socket-client.ts";
 import type { Topic } from "./topic.ts";
+import { qualify } from "../../base/namespace.ts";
 
 const beatMs = 15_000;
 
@@ -58,10 +59,12 @@ export function streamRoutes(app: FastifyInstance, parts: PushParts, connections
   const onRequest = async (request: FastifyRequest): Promise<void> =>
     setCaller(request, authorizeSubscriber(request, parts));
 
-  app.get("/api/events", { onRequest }, (request, reply) => {
+  app.get("/api/events", { onRequest }, async (request, reply) => {
     const { topic, since } = readQuery(request);
+    if (topic !== "members") await parts.inNamespace(callerOf(request).namespace).feed.prepare(topic);
     const stream = open(request, reply);
-    stream.onClosed(topic === "members" ? sendMembers(stream, parts) : sendChanges(stream, { topic, since, parts }));
+    const { feed, engine } = parts.inNamespace(callerOf(request).namespace);
+    stream.onClosed(topic === "members" ? sendMembers(stream, engine) : sendChanges(stream, { topic, since, feed }));
     return stream.open();
   });
 
@@ -69,10 +72,11 @@ export function streamRoutes(app: FastifyInstance, parts: PushParts, connections
     const query = logsQuery.safeParse({ after: request.headers["last-event-id"], ...(request.query as object) });
     if (!query.success) throw new HttpError("REQUEST_INVALID", "after: the number of the last line, as its id says it");
     // Refuses an unknown instance.
-    await parts.engine.getWorkflowInstanceStatus(request.params.id);
+    const { namespace } = callerOf(request);
+    await parts.inNamespace(namespace).engine.getWorkflowInstanceStatus(request.params.id);
     const stream = open(request, reply);
     const stop = parts.logs.follow(
-      request.params.id,
+      qualify(namespace, request.params.id),
       (line) => {
         stream.write(eventText({ name: "line", id: String(line.number), data: JSON.stringify(line) }));
         if (stream.bufferedBytes > logBytesMax) stream.end();
@@ -88,15 +92,15 @@ export function streamRoutes(app: FastifyInstance, parts: PushParts, connections
   });
 }
 
-function sendMembers(stream: EventStream, { engine }: PushParts): () => void {
+function sendMembers(stream: EventStream, engine: PushNamespace["engine"]): () => void {
   return followMembers(engine, (news) => stream.write(eventText({ name: "member", data: JSON.stringify(news) })));
 }
 
 function sendChanges(
   stream: EventStream,
-  { topic, since, parts }: { topic: Topic; since: Cursor | undefined; parts: PushParts },
+  { topic, since, feed }: { topic: Topic; since: Cursor | undefined; feed: PushNamespace["feed"] },
 ): () => void {
-  return parts.feed.follow(topic, outletOf(stream, topic), since).stop;
+  return feed.follow(topic, outletOf(stream, topic), since).stop;
 }
 
 function readQuery(request: FastifyRequest): { topic: Topic | "members"; since: Cursor | undefined } {

@@ -5,6 +5,18 @@ import type { Role } from "../../api/route.ts";
 export interface Caller {
   readonly name: string;
   readonly role: Role;
+  /** The namespace in which the request acts. */
+  readonly namespace: string;
+  /** True if the token is bound to that namespace: shared resources and other namespaces are not for it. */
+  readonly isBound: boolean;
+}
+
+/** A token without a request. */
+export interface TokenHolder {
+  readonly name: string;
+  readonly role: Role;
+  /** The namespace that the token is bound to; undefined if it may choose. */
+  readonly namespace: string | undefined;
 }
 
 const decorator = "caller";

@@ -25,7 +25,7 @@ export function actuatorRoutes(app: FastifyInstance, parts: ActuatorParts): void
   const { guard, metrics, info } = parts;
   const onlyFor = (role: Role) => ({
     onRequest: async (request: FastifyRequest): Promise<void> => {
-      setCaller(request, guard.authorize(request, role));
+      setCaller(request, guard.authorizeShared(request, role));
     },
   });
   const sendMetrics = async (_request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> =>
@@ -49,12 +49,18 @@ function healthRoutes(app: FastifyInstance, { engine, readiness, guard }: Actuat
   const answer = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const { isReady, reason } = readiness.view();
     const status = isReady ? "UP" : "OUT_OF_SERVICE";
-    const details = guard.recognizes(request) ? { reason, engine: engine.health.status } : {};
+    const details = guard.recognizes(request) ? { reason, ...detailsOf(engine) } : {};
     return reply.code(isReady ? 200 : 503).send({ status, ...details });
   };
   app.get("/actuator/health", answer);
   app.get("/actuator/health/readiness", answer);
   app.get("/actuator/health/liveness", async () => ({ status: "UP" }));
+}
+
+/** A bus that is away makes the server slower and no less ready. */
+function detailsOf({ health }: Engine): object {
+  const { status, bus } = health;
+  return { engine: status, ...(bus && { bus: { kind: bus.kind, connected: bus.isConnected } }) };
 }
 
 async function readMetric({ registry }: Metrics, name: string): Promise<object> {

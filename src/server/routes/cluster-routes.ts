@@ -1,9 +1,9 @@
 import type { DataOf } from "../../api/routes.ts";
-import type { Engine } from "../../engine/engine.ts";
 import type { MemberView } from "../../cluster/member-view.ts";
 import type { WorkerView } from "../../engine/overview.ts";
+import { ownVersion } from "../../engine/own-version.ts";
 import { messageOf } from "../../base/error.ts";
-import type { Handlers } from "../http/handler.ts";
+import type { AnswerNotes, Handlers } from "../http/handler.ts";
 import { done, type RouteParts } from "./route-parts.ts";
 import { startJob } from "./start-instance.ts";
 
@@ -25,26 +25,30 @@ type ClusterRoutes = Pick<
 export function clusterRoutes(parts: RouteParts): ClusterRoutes {
   const { engine } = parts;
   return {
-    getCluster: () => clusterStatus(engine),
-    listWorkers: () => ({ items: workersOf(engine) }),
-    getClusterTopology: () => topologyOf(engine),
+    getCluster: ({ notes }) => clusterStatus(parts, notes),
+    listWorkers: ({ notes }) => workersOf(parts, notes),
+    getClusterTopology: ({ notes }) => topologyOf(parts, notes),
     drain: async ({ body }) => {
       await beginDraining(parts, body.worker);
       return done;
     },
-    countOwnTasks: () => ({ count: engine.health.runningTasks }),
+    countOwnTasks: () => ({ count: engine.countTasks().running }),
     listJobs: async () => ({ items: await engine.listJobs() }),
     runJob: async (asked) => ({ instanceId: await startJob(parts, asked) }),
     getExecutor: () => {
       const { poolSize, workerSlots } = engine.executor;
-      const { runningTasks, waitingTasks } = engine.health;
+      const { running: runningTasks, waiting: waitingTasks } = engine.countTasks();
       return { poolSize, workerSlots, runningTasks, waitingTasks };
     },
     resizePool: ({ body }) => {
       engine.executor.setPoolSize(body.poolSize);
       return done;
     },
-    listDomains: () => ({ items: engine.listDomains() }),
+    listDomains: async ({ notes }) => {
+      const { domains, unanswered } = await engine.cluster.listDomains();
+      notes.unanswered = unanswered;
+      return { items: [...domains] };
+    },
     resizeDomain: async ({ params, body }) => {
       const { size, priority } = body;
       await engine.executor.declareDomain(params.name, { size, ...(priority !== undefined && { priority }) });
@@ -52,6 +56,8 @@ export function clusterRoutes(parts: RouteParts): ClusterRoutes {
     },
   };
 }
+
+type ClusterParts = Pick<RouteParts, "engine" | "process">;
 
 type Member = DataOf<"getCluster">["members"][number];
 
@@ -62,17 +68,19 @@ interface Members {
 }
 
 /** The members; a single engine is the only one. */
-function membersOf(engine: Engine): Members {
+function membersOf({ engine, process }: ClusterParts): Members {
   const views = engine.members();
   const [own] = engine.listWorkers();
   const self = views.find(({ isSelf }) => isSelf)?.id ?? own?.address ?? "";
   if (views.length === 0) {
     const roles = own?.isRemote === false ? ["server", "worker"] : ["server"];
-    return { self, leader: self, members: [{ address: self, status: engine.health.status, roles, isLeader: true }] };
+    const alone = { address: self, status: process.health.status, roles, version: ownVersion(), isLeader: true };
+    return { self, leader: self, members: [alone] };
   }
   const leader = views.find(({ isOldest }) => isOldest)?.id ?? null;
   const members = views.map((view) => {
-    return { address: view.id, status: statusOf(view), roles: [...view.roles], isLeader: view.id === leader };
+    const { id, roles, version } = view;
+    return { address: id, status: statusOf(view), roles: [...roles], version, isLeader: id === leader };
   });
   return { self, leader, members };
 }
@@ -82,24 +90,28 @@ function statusOf({ isSuspected, isDraining }: MemberView): string {
   return isDraining ? "draining" : "up";
 }
 
-function clusterStatus(engine: Engine): DataOf<"getCluster"> {
-  const { self, leader, members } = membersOf(engine);
+async function clusterStatus(parts: ClusterParts, notes: AnswerNotes): Promise<DataOf<"getCluster">> {
+  const { workers, unanswered } = await parts.engine.cluster.listWorkers();
+  const { self, leader, members } = membersOf(parts);
+  notes.unanswered = unanswered;
   return {
     selfAddress: self,
     leader,
     totalMembers: members.length,
     upMembers: members.filter(({ status }) => status === "up").length,
-    workerCount: engine.listWorkers().length,
-    members,
+    workerCount: workers.length,
+    members: [...members],
   };
 }
 
-function workersOf(engine: Engine): DataOf<"listWorkers">["items"] {
-  const { leader } = membersOf(engine);
-  return engine.listWorkers().map((worker) => {
-    const { address, runningTasks, slots, lastHeardAt = null, jobs } = worker;
+async function workersOf(parts: ClusterParts, notes: AnswerNotes): Promise<DataOf<"listWorkers">> {
+  const { workers, unanswered } = await parts.engine.cluster.listWorkers();
+  const { leader } = membersOf(parts);
+  notes.unanswered = unanswered;
+  return workers.map((worker) => {
+    const { address, member, runningTasks, slots, lastHeardAt = null, jobs } = worker;
     const status = workerStatus(worker);
-    return { address, status, isLeader: address === leader, runningTasks, slots, lastHeardAt, jobs: [...jobs] };
+    return { address, status, isLeader: address === leader, member, runningTasks, slots, lastHeardAt, jobs: [...jobs] };
   });
 }
 
@@ -108,16 +120,19 @@ function workerStatus({ isReachable, isDraining }: WorkerView): string {
   return isDraining ? "draining" : "up";
 }
 
-/** Members are connected with each other, remote workers with one member. */
-function topologyOf(engine: Engine): DataOf<"getClusterTopology"> {
-  const { self, leader, members } = membersOf(engine);
-  const remote = engine.listWorkers().filter(({ isRemote }) => isRemote);
-  const own = engine.health.runningTasks - remote.reduce((sum, { runningTasks }) => sum + runningTasks, 0);
+/** Every member knows every other; drawn are the links of the oldest, and those of remote workers to their members. */
+async function topologyOf(parts: ClusterParts, notes: AnswerNotes): Promise<DataOf<"getClusterTopology">> {
+  const { workers, unanswered } = await parts.engine.cluster.listWorkers();
+  const { self, leader, members } = membersOf(parts);
+  notes.unanswered = unanswered;
+  const center = leader ?? self;
+  const remote = workers.filter(({ isRemote }) => isRemote);
+  const poolOf = (member: string) => workers.find(({ isRemote, address }) => !isRemote && address === member);
   return {
     leader,
     nodes: [
       ...members.map(({ address, status }) => {
-        return { id: address, status, kind: "server" as const, runningTasks: address === self ? own : 0 };
+        return { id: address, status, kind: "server" as const, runningTasks: poolOf(address)?.runningTasks ?? 0 };
       }),
       ...remote.map((worker) => {
         const { address: id, runningTasks } = worker;
@@ -125,16 +140,14 @@ function topologyOf(engine: Engine): DataOf<"getClusterTopology"> {
       }),
     ],
     links: [
-      ...members.filter(({ address }) => address !== self).map(({ address }) => ({ from: self, to: address })),
-      ...remote.map(({ address }) => ({ from: self, to: address })),
+      ...members.filter(({ address }) => address !== center).map(({ address }) => ({ from: center, to: address })),
+      ...remote.map(({ address, member }) => ({ from: member, to: address })),
     ],
   };
 }
 
 /** Begins a drain and does not wait for its end, which may take hours. `WORKER_UNKNOWN`. */
-async function beginDraining({ engine, logger }: RouteParts, worker: string | undefined): Promise<void> {
-  const drained = engine.drain(worker);
-  // A refusal rejects at once; later errors are only logged.
-  drained.catch((error: unknown) => logger.debug({ worker, error: messageOf(error) }, "draining failed"));
-  await Promise.race([drained, new Promise((resolve) => setImmediate(resolve))]);
+async function beginDraining({ engine, process, logger }: RouteParts, address: string | undefined): Promise<void> {
+  if (address !== undefined) return await engine.cluster.drain(address);
+  process.drain().catch((error: unknown) => logger.debug({ error: messageOf(error) }, "draining failed"));
 }

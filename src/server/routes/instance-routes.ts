@@ -1,11 +1,14 @@
 import type { DataOf, Immutable } from "../../api/routes.ts";
+import { hasCode } from "../../base/error.ts";
 import type { HistoryEntry } from "../../engine/instance-calls.ts";
 import type { InstanceSummary } from "../../stores/store.ts";
+import { logTopic } from "../../telemetry/task-logs.ts";
 import { cursorOf, placeOf } from "../http/cursor.ts";
 import type { AuthorizedRequest, Handlers } from "../http/handler.ts";
 import { InstanceEnds } from "./instance-ends.ts";
 import { readLogs } from "./read-logs.ts";
 import { done, type RouteParts } from "./route-parts.ts";
+import { qualify } from "../../base/namespace.ts";
 
 type InstanceRoutes = Pick<
   Handlers,
@@ -14,6 +17,7 @@ type InstanceRoutes = Pick<
   | "deleteInstance"
   | "getResult"
   | "getHistory"
+  | "listAttempts"
   | "getBreakpoint"
   | "getContext"
   | "getLogs"
@@ -38,6 +42,7 @@ export function instanceRoutes(parts: RouteParts): InstanceRoutes {
       const next = turns.length === limit && last !== undefined ? String(last.turn) : null;
       return { items: historyOf(turns), next };
     },
+    listAttempts: async ({ params }) => ({ items: await engine.listTaskAttempts(params.id) }),
     getBreakpoint: ({ params }) => engine.getWorkflowInstanceBreakpoint(params.id),
     getContext: async ({ params }) => (await engine.getWorkflowInstanceBreakpoint(params.id)).context,
     getLogs: ({ params, query }) => readLogs(parts, params.id, query),
@@ -45,14 +50,14 @@ export function instanceRoutes(parts: RouteParts): InstanceRoutes {
 }
 
 /** Deletes an instance with its children and their task logs. */
-async function deleteInstance({ engine, store, taskLogs }: RouteParts, instanceId: string): Promise<void> {
+async function deleteInstance({ namespace, engine, store, taskLogs }: RouteParts, instanceId: string): Promise<void> {
   const purged: string[] = [];
   try {
     await engine.purgeWorkflowInstances({ instanceId, recursive: true, onPurged: (id) => purged.push(id) });
   } finally {
     // Buffered lines would be written after the deletion.
     await taskLogs.flush();
-    for (const id of purged) await store.deleteTopic(`log:${id}`);
+    for (const id of purged) await store.deleteTopic(logTopic(qualify(namespace, id)));
   }
 }
 
@@ -61,9 +66,13 @@ function historyOf(turns: Immutable<readonly HistoryEntry[]>): DataOf<"getHistor
   return turns;
 }
 
+/** Limits of the waits in a list: instances of a page, and waits of an instance. */
+const waitingInstancesMax = 50;
+const waitsMax = 3;
+
 async function listInstances(
   { engine }: RouteParts,
-  { cursor, limit, ...filter }: AuthorizedRequest<"listInstances">["query"],
+  { cursor, limit, waits, ...filter }: AuthorizedRequest<"listInstances">["query"],
 ): Promise<DataOf<"listInstances">> {
   const place = placeOf<[number, number]>(cursor, ["number", "number"]);
   const given = Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
@@ -74,14 +83,35 @@ async function listInstances(
   });
   const page = found.slice(0, limit);
   const last = page.at(-1);
+  const items = page.map(summaryOf);
   return {
-    items: page.map(summaryOf),
+    items: waits ? await withWaits(engine, items) : items,
     next: found.length > limit && last !== undefined ? cursorOf([last.createdAt, last.key]) : null,
   };
 }
 
-function summaryOf(row: InstanceSummary): DataOf<"listInstances">["items"][number] {
-  const { id, workflow, version, status, generation, createdAt, endedAt, reason, quarantined } = row;
+type Summary = DataOf<"listInstances">["items"][number];
+
+/** Adds what the unfinished instances wait for. */
+async function withWaits(engine: RouteParts["engine"], items: readonly Summary[]): Promise<Summary[]> {
+  const unfinished = items.filter(({ endedAt, quarantined }) => endedAt === null && quarantined === null);
+  const asked = new Set(unfinished.slice(0, waitingInstancesMax));
+  return await Promise.all(items.map(async (item) => (asked.has(item) ? await waitsOf(engine, item) : item)));
+}
+
+async function waitsOf(engine: RouteParts["engine"], item: Summary): Promise<Summary> {
+  try {
+    const { waiting, waitingTotal } = await engine.getWorkflowInstanceStatus(item.instanceId);
+    return { ...item, waiting: waiting.slice(0, waitsMax), waitingTotal };
+  } catch (error) {
+    // It was purged or quarantined after the list was read.
+    if (hasCode(error, "INSTANCE_UNKNOWN") || hasCode(error, "INSTANCE_QUARANTINED")) return item;
+    throw error;
+  }
+}
+
+function summaryOf(row: InstanceSummary): Summary {
+  const { id, workflow, version, status, generation, createdAt, endedAt, reason, quarantined, app } = row;
   return {
     instanceId: id,
     workflowName: workflow,
@@ -92,5 +122,6 @@ function summaryOf(row: InstanceSummary): DataOf<"listInstances">["items"][numbe
     endedAt,
     reason,
     quarantined,
+    app,
   };
 }

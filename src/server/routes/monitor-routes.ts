@@ -4,39 +4,87 @@ import type { InstanceView } from "../../views/instance-view.ts";
 import type { DagSpec } from "../../kernel/dag/dag-spec.ts";
 import type { NodeId, NodeSpec } from "../../kernel/node-spec.ts";
 import type { TaskStatus } from "../../kernel/status.ts";
-import { nodeTypes } from "../../kernel/task-definition.ts";
-import type { Handlers } from "../http/handler.ts";
-import { nodeResults } from "./node-results.ts";
+import type { Tally } from "../../engine/queue.ts";
+import { cursorOf, placeOf } from "../http/cursor.ts";
+import type { AnswerNotes, AuthorizedRequest, Handlers } from "../http/handler.ts";
+import { EndedInstances } from "./ended-instances.ts";
+import { instanceWords, nodeTypeWords, nodeWords } from "./monitor-words.ts";
 import type { RouteParts } from "./route-parts.ts";
+import { qualify } from "../../base/namespace.ts";
 
 type MonitorRoutes = Pick<
   Handlers,
-  "monitorInstance" | "monitorTopology" | "listWaitingNodes" | "listRunningNodes" | "listStuckInstances"
+  | "monitorInstance"
+  | "monitorTopology"
+  | "countQueuedNodes"
+  | "listWaitingNodes"
+  | "listRunningNodes"
+  | "listStuckInstances"
 >;
 
-/** The monitor: graphs of instances, with PowerJob's names. */
-export function monitorRoutes(parts: RouteParts): MonitorRoutes {
+interface MonitorParts extends RouteParts {
+  readonly ended: EndedInstances;
+}
+
+/** The monitor: graphs of instances and the queues of the cluster, in the words of PowerJob and TIS. */
+export function monitorRoutes(routeParts: RouteParts): MonitorRoutes {
+  const parts = { ...routeParts, ended: new EndedInstances(routeParts) };
   const { engine, deadlines } = parts;
-  const queued = async (state: QueuedTask["state"], limit: number): Promise<DataOf<"listWaitingNodes">> => {
-    const tasks = await engine.listQueuedTasks({ state, limit });
-    const { waitingTasks, runningTasks } = engine.health;
-    return { items: tasks.map(queuedNode), total: state === "waiting" ? waitingTasks : runningTasks };
-  };
   return {
     monitorInstance: ({ params }) => deadlines.query(monitorInstance(parts, params.instanceId)),
     monitorTopology: ({ params }) => deadlines.query(monitorTopology(parts, params.instanceId)),
-    listWaitingNodes: ({ query }) => deadlines.query(queued("waiting", query.limit)),
-    listRunningNodes: ({ query }) => deadlines.query(queued("running", query.limit)),
-    listStuckInstances: ({ query: { minutes } }) => {
-      return { items: engine.listStuckInstances(minutes === undefined ? {} : { forMs: minutes * 60_000 }) };
+    countQueuedNodes: ({ notes }) => deadlines.query(countQueued(parts, notes)),
+    listWaitingNodes: (asked) => deadlines.query(listQueued(parts, "waiting", asked)),
+    listRunningNodes: (asked) => deadlines.query(listQueued(parts, "running", asked)),
+    listStuckInstances: async ({ query: { minutes }, notes }) => {
+      const forMs = minutes === undefined ? {} : { forMs: minutes * 60_000 };
+      const { instances, unanswered } = await engine.cluster.listStuckInstances(forMs);
+      notes.unanswered = unanswered;
+      return { items: [...instances] };
     },
   };
 }
 
-async function monitorInstance(parts: RouteParts, instanceId: string): Promise<DataOf<"monitorInstance">> {
-  const view = await parts.engine.getWorkflowInstanceStatus(instanceId);
+function listed(tally: Tally): { name: string; count: number }[] {
+  return tally.map(({ name, count }) => ({ name, count }));
+}
+
+async function countQueued({ engine }: RouteParts, notes: AnswerNotes): Promise<DataOf<"countQueuedNodes">> {
+  const { waiting, running, unanswered } = await engine.cluster.countQueuedTasks();
+  notes.unanswered = unanswered;
+  return {
+    waiting: {
+      total: waiting.total,
+      byReason: listed(waiting.byReason),
+      byWorkflow: listed(waiting.byWorkflow),
+      byJob: listed(waiting.byJob),
+    },
+    running: {
+      total: running.total,
+      byWorkflow: listed(running.byWorkflow),
+      byJob: listed(running.byJob),
+      byWorker: listed(running.byWorker),
+    },
+  };
+}
+
+async function listQueued(
+  { engine, clock }: RouteParts,
+  state: QueuedTask["state"],
+  { query, notes }: Pick<AuthorizedRequest<"listWaitingNodes">, "query" | "notes">,
+): Promise<DataOf<"listWaitingNodes">> {
+  const place = placeOf<[string, string]>(query.cursor, ["string", "string"]);
+  const after = place && { instanceId: place[0], task: Number(place[1]) };
+  const { tasks, next, unanswered } = await engine.cluster.listQueuedTasks({ state, limit: query.limit, after });
+  notes.next = next && cursorOf([next.instanceId, String(next.task)]);
+  notes.unanswered = unanswered;
+  return tasks.map((task) => queuedNode(task, clock.now()));
+}
+
+async function monitorInstance(parts: MonitorParts, instanceId: string): Promise<DataOf<"monitorInstance">> {
+  const view = await parts.ended.view(instanceId);
   const spec = await specOf(parts, view);
-  const results = await nodeResults(parts, view, spec);
+  const results = await parts.ended.results(view, spec);
   const nodeOf = nodesById(spec);
   const count = (...statuses: readonly TaskStatus[]): number =>
     view.tasks.filter(({ status }) => statuses.includes(status)).length;
@@ -45,7 +93,8 @@ async function monitorInstance(parts: RouteParts, instanceId: string): Promise<D
   return {
     instanceId,
     workflowName: view.workflowName,
-    status: view.status,
+    status: instanceWords[view.status],
+    statusText: view.status,
     startTime,
     endTime,
     duration: durationOf(view, parts.clock.now()),
@@ -57,8 +106,9 @@ async function monitorInstance(parts: RouteParts, instanceId: string): Promise<D
     nodes: view.tasks.map((task) => ({
       nodeId: task.nodeId,
       nodeName: task.name,
-      nodeType: nodeTypes[task.kind],
-      status: task.status,
+      nodeType: nodeTypeWords[task.kind],
+      status: nodeWords[task.status],
+      statusText: task.status,
       result: results.get(task.nodeId) ?? null,
       startTime: task.startedAt ?? null,
       finishedTime: task.endedAt ?? null,
@@ -77,8 +127,8 @@ function durationOf(
   return startedAt === undefined ? null : Math.max(0, (endedAt ?? now) - startedAt);
 }
 
-async function monitorTopology(parts: RouteParts, instanceId: string): Promise<DataOf<"monitorTopology">> {
-  const view = await parts.engine.getWorkflowInstanceStatus(instanceId);
+async function monitorTopology(parts: MonitorParts, instanceId: string): Promise<DataOf<"monitorTopology">> {
+  const view = await parts.ended.view(instanceId);
   const spec = await specOf(parts, view);
   const nodeOf = nodesById(spec);
   const idOf = new Map(view.tasks.map(({ name, nodeId }) => [name, nodeId]));
@@ -90,8 +140,9 @@ async function monitorTopology(parts: RouteParts, instanceId: string): Promise<D
     nodes: view.tasks.map(({ nodeId, name, status, kind }) => ({
       id: nodeId,
       name,
-      status,
-      type: nodeTypes[kind],
+      status: nodeWords[status],
+      statusText: status,
+      type: nodeTypeWords[kind],
       skipWhenFailed: nodeOf(nodeId)?.skipWhenFailed ?? false,
     })),
     edges: [
@@ -104,9 +155,9 @@ async function monitorTopology(parts: RouteParts, instanceId: string): Promise<D
 }
 
 /** The definition with which the instance was started; undefined for code. */
-async function specOf({ store }: RouteParts, view: InstanceView): Promise<DagSpec | undefined> {
+async function specOf({ namespace, store }: RouteParts, view: InstanceView): Promise<DagSpec | undefined> {
   if (view.kind === "code") return undefined;
-  const row = await store.findDefinition(view.workflowName, view.workflowVersion);
+  const row = await store.findDefinition(qualify(namespace, view.workflowName), view.workflowVersion);
   return row === undefined ? undefined : (JSON.parse(row.spec) as DagSpec);
 }
 
@@ -115,21 +166,30 @@ function nodesById(spec: DagSpec | undefined): (nodeId: NodeId) => NodeSpec | un
   return (nodeId) => nodes.get(nodeId);
 }
 
-function queuedNode(task: QueuedTask): DataOf<"listWaitingNodes">["items"][number] {
-  const { instanceId, workflowName, nodeId, taskName, attempt, job, domain } = task;
-  const { since, worker, reason, waitingFor, retryAt } = task;
+function queuedNode(task: QueuedTask, now: number): DataOf<"listWaitingNodes">[number] {
+  const { instanceId, workflowName, nodeId, taskName, kind, attempt, job, domain, skipWhenFailed } = task;
+  const { since, worker, wait, retryAt } = task;
+  const startedAt = task.state === "running" ? since : undefined;
+  const statusText: TaskStatus = task.state === "running" ? "Running" : "Pending";
   return {
     instanceId,
     workflowName,
     nodeId: nodeId ?? null,
     nodeName: taskName ?? null,
+    nodeType: kind === undefined ? null : nodeTypeWords[kind],
+    status: nodeWords[statusText],
+    statusText,
+    result: null,
+    startTime: startedAt ?? null,
+    finishedTime: null,
+    duration: durationOf({ startedAt, endedAt: undefined }, now),
+    skipWhenFailed,
+    workerAddress: worker ?? null,
     attempt,
     job: job ?? null,
     domain,
     since: since ?? null,
-    workerAddress: worker ?? null,
-    reason: reason ?? null,
-    waitingFor: waitingFor ?? null,
+    wait: wait ?? null,
     retryAt: retryAt ?? null,
   };
 }

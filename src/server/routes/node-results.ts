@@ -2,27 +2,49 @@ import type { InstanceView } from "../../views/instance-view.ts";
 import type { DagSpec } from "../../kernel/dag/dag-spec.ts";
 import type { Event } from "../../kernel/event.ts";
 import type { NodeId, NodeSpec } from "../../kernel/node-spec.ts";
+import { hasEnded } from "../../kernel/status.ts";
 import { joinedBytesMax, type Payload, type PayloadRef } from "../../kernel/payload.ts";
 import type { RouteParts } from "./route-parts.ts";
 
 const pageSize = 1000;
 const resultPath = "GET /api/instance/{id}/result?task=<name>";
 
-/** The outputs of an instance's tasks so far, by node id. */
-export async function nodeResults(
-  parts: Pick<RouteParts, "engine" | "store">,
-  view: InstanceView,
-  spec: DagSpec | undefined,
-): Promise<ReadonlyMap<NodeId, unknown>> {
-  const results = new Results(spec?.nodes ?? []);
-  for (let afterTurn = -1; ;) {
-    const turns = await parts.engine.getWorkflowInstanceHistory(view.instanceId, { afterTurn, limit: pageSize });
-    for (const { events } of turns) for (const event of events) results.take(event);
-    const last = turns.at(-1);
-    if (last === undefined || turns.length < pageSize) break;
-    afterTurn = last.turn;
+/** The outputs of an instance's tasks so far. A later look reads only the turns since the one before. */
+export class NodeResults {
+  readonly #results: Results;
+  #afterTurn = -1;
+  /** The ended instance of which all turns were read: the same view has no more. */
+  #wholeOf: InstanceView | undefined;
+
+  constructor(spec: DagSpec | undefined) {
+    this.#results = new Results(spec?.nodes ?? []);
   }
-  return await readValues(parts, view, results.byNode);
+
+  /** Approximate size of the outputs that are kept. */
+  get size(): number {
+    return this.#results.byNode.reduce((sum, [, output]) => sum + (typeof output === "string" ? output.length : 0), 0);
+  }
+
+  /** Returns the outputs by node id. */
+  async read(parts: Pick<RouteParts, "engine" | "store">, view: InstanceView): Promise<ReadonlyMap<NodeId, unknown>> {
+    if (view !== this.#wholeOf) await this.#readTurns(parts, view);
+    return await readValues(parts, view, this.#results.byNode);
+  }
+
+  async #readTurns({ engine }: Pick<RouteParts, "engine">, view: InstanceView): Promise<void> {
+    for (;;) {
+      const page = { afterTurn: this.#afterTurn, limit: pageSize };
+      const turns = await engine.getWorkflowInstanceHistory(view.instanceId, page);
+      // Another look may have read the same turns meanwhile.
+      for (const { turn, events } of turns) {
+        if (turn <= this.#afterTurn) continue;
+        this.#afterTurn = turn;
+        for (const event of events) this.#results.take(event);
+      }
+      if (turns.length < pageSize) break;
+    }
+    if (hasEnded(view.status)) this.#wholeOf = view;
+  }
 }
 
 /** Outputs by task number: tasks of the definition first, then sub-tasks. */

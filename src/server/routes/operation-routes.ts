@@ -33,8 +33,9 @@ export function operationRoutes(parts: RouteParts): OperationRoutes {
       await engine.updateContext(params.id, body);
       return done;
     },
-    pauseInstance: async ({ params }) => {
-      await engine.pauseWorkflowInstance(params.id);
+    pauseInstance: async ({ params, body, caller }) => {
+      const { reason } = body;
+      await engine.pauseWorkflowInstance(params.id, { by: caller.name, ...(reason !== undefined && { reason }) });
       return done;
     },
     resumeInstance: async ({ params }) => {

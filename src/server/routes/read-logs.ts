@@ -1,6 +1,7 @@
 import type { DataOf } from "../../api/routes.ts";
 import type { AuthorizedRequest } from "../http/handler.ts";
 import type { RouteParts } from "./route-parts.ts";
+import { qualify } from "../../base/namespace.ts";
 
 type Query = AuthorizedRequest<"getLogs">["query"];
 
@@ -17,22 +18,26 @@ export async function readLogs(parts: RouteParts, instanceId: string, query: Que
 }
 
 async function readAll(
-  { taskLogs }: RouteParts,
+  { namespace, taskLogs }: RouteParts,
   instanceId: string,
   { after, last, limit }: Query,
 ): Promise<DataOf<"getLogs">> {
-  const items = await taskLogs.read(instanceId, { last, limit, ...(after !== undefined && { after }) });
+  const items = await taskLogs.read(qualify(namespace, instanceId), {
+    last,
+    limit,
+    ...(after !== undefined && { after }),
+  });
   return { items, next: last ? null : nextOf(items, limit) };
 }
 
 async function pick(
-  { taskLogs }: RouteParts,
+  { namespace, taskLogs }: RouteParts,
   instanceId: string,
   { after = 0, last, limit, task }: Query,
 ): Promise<DataOf<"getLogs">> {
   const picked: DataOf<"getLogs">["items"][number][] = [];
   for (let from = after; ;) {
-    const lines = await taskLogs.read(instanceId, { after: from, limit: pickedFrom });
+    const lines = await taskLogs.read(qualify(namespace, instanceId), { after: from, limit: pickedFrom });
     picked.push(...lines.filter(({ taskName }) => taskName === task));
     if (last && picked.length > limit) picked.splice(0, picked.length - limit);
     from = lines.at(-1)?.number ?? from;

@@ -2,6 +2,7 @@ import type { Clock } from "../../base/clock.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Catalogue } from "../../catalogue/catalogue.ts";
 import type { Engine } from "../../engine/engine.ts";
+import type { EngineNamespace } from "../../engine/engine-namespace.ts";
 import type { Store } from "../../stores/store.ts";
 import type { TaskLogs } from "../../telemetry/task-logs.ts";
 import type { Deadlines } from "../http/deadlines.ts";
@@ -10,8 +11,14 @@ import type { Tokens } from "../security/tokens.ts";
 
 /** The dependencies of the handlers. */
 export interface RouteParts {
-  readonly engine: Engine;
+  readonly namespace: string;
+  /** The engine in the namespace of the request. */
+  readonly engine: EngineNamespace;
+  /** The engine of the process: what all namespaces share. */
+  readonly process: Engine;
   readonly catalogue: Catalogue;
+  /** The namespaces that are configured or have saved workflows. */
+  readonly listNamespaces: () => readonly string[];
   readonly store: Store;
   readonly taskLogs: TaskLogs;
   readonly tokens: Tokens;

@@ -8,16 +8,20 @@ type SecurityRoutes = Pick<Handlers, "listAudit" | "listTokens" | "createToken" 
 
 export function securityRoutes({ tokens, audit }: RouteParts): SecurityRoutes {
   return {
-    listAudit: async ({ query }) => {
+    listAudit: async ({ query, caller }) => {
       const [before] = placeOf<[number]>(query.cursor, ["number"]) ?? [];
-      const { who, operation: what, since, limit } = query;
-      const page = await audit.read({ who, what, since }, { limit, ...(before !== undefined && { before }) });
+      const { who, operation: what, target, since, limit } = query;
+      const namespace = caller.isBound ? caller.namespace : undefined;
+      const page = await audit.read(
+        { who, what, target, since, namespace },
+        { limit, ...(before !== undefined && { before }) },
+      );
       return { items: page.lines, next: page.before === undefined ? null : cursorOf([page.before]) };
     },
     listTokens: async () => ({ items: await tokens.list() }),
     createToken: async ({ body, key }) => {
-      const { name, role } = body;
-      return { name, role, token: await tokens.create(body, key) };
+      const { name, role, namespace = null } = body;
+      return { name, role, namespace, token: await tokens.create(body, key) };
     },
     deleteToken: async ({ params, query }) => {
       if (await tokens.delete(params.name, query)) return done;

@@ -4,7 +4,9 @@ import { Workflow } from "../../authoring/workflow.ts";
 import { EngineError, hasCode } from "../../base/error.ts";
 import { preview } from "../../base/preview.ts";
 import { utf8Length } from "../../base/utf8.ts";
+import { qualify } from "../../base/namespace.ts";
 import { scheduleInstancePrefix } from "../../engine/schedules.ts";
+import type { StartOptions } from "../../engine/start-options.ts";
 import { startContext } from "../../engine/submission.ts";
 import { type InstanceCreated, jobWorkflowName } from "../../kernel/event.ts";
 import type { Payload } from "../../kernel/payload.ts";
@@ -70,7 +72,7 @@ export async function startJob(parts: RouteParts, asked: AuthorizedRequest<"runJ
 
 interface Start {
   readonly workflow: string;
-  readonly start: (options: { readonly instanceId?: string; readonly traceparent?: string }) => Promise<string>;
+  readonly start: (options: Pick<StartOptions, "instanceId" | "traceparent" | "app">) => Promise<string>;
   /** True if an instance of that id was started from the same request. */
   readonly isRepeat: (instanceId: string) => Promise<boolean>;
 }
@@ -86,6 +88,7 @@ async function startOnce(
   try {
     return await start({
       ...(instanceId !== undefined && { instanceId }),
+      ...(query.app !== undefined && { app: query.app }),
       ...(traceIdOf(traceparent) !== undefined && { traceparent: traceparent as string }),
     });
   } catch (error) {
@@ -128,7 +131,7 @@ async function instanceExists({ engine }: RouteParts, instanceId: string): Promi
 
 /** True if an instance was started by an equal request. Large values are compared by size only. */
 async function beganWith(
-  { engine, store }: RouteParts,
+  { namespace, engine, store }: RouteParts,
   instanceId: string,
   { workflow, body, maxConcurrentTasks }: { workflow: string; body: unknown; maxConcurrentTasks: number | undefined },
 ): Promise<boolean> {
@@ -138,7 +141,7 @@ async function beganWith(
   if (created === undefined) return true;
   if (created.workflow !== workflow) return false;
   if (maxConcurrentTasks !== undefined && maxConcurrentTasks !== created.maxConcurrentTasks) return false;
-  const definition = await store.findDefinition(created.workflow, created.version);
+  const definition = await store.findDefinition(qualify(namespace, created.workflow), created.version);
   const spec = definition === undefined ? undefined : (JSON.parse(definition.spec) as Partial<DagSpec>);
   if (spec?.nodes === undefined) return isText(created.input, JSON.stringify(body));
   const expected = startContext(Workflow.fromJSON(spec, { name: workflow }), body);

@@ -1,5 +1,6 @@
 import { resolve, sep } from "node:path";
 import { isDeepStrictEqual } from "node:util";
+import { inputSchemaOf } from "../../authoring/input-schema.ts";
 import { Workflow } from "../../authoring/workflow.ts";
 import type { CodeWorkflow } from "../../authoring/code-workflow.ts";
 import { didYouMean } from "../../base/closest-name.ts";
@@ -183,6 +184,7 @@ async function getWorkflow(parts: RouteParts, idOrName: string, caller: Caller):
   return {
     ...summaryOfProgram(workflow, { name, kind, version }),
     dagSpec: workflow instanceof Workflow ? dagSpecOf(workflow.toJSON()) : null,
+    inputSchema: workflow instanceof Workflow ? null : (inputSchemaOf(workflow.input) ?? null),
     timeZone: null,
     overlap: null,
     misfire: null,
@@ -216,6 +218,7 @@ function detailOfEntry({ engine, catalogue }: RouteParts, entry: CatalogueEntry)
   return {
     ...summaryOfEntry(entry),
     dagSpec: dagSpecOf(spec),
+    inputSchema: null,
     timeZone,
     overlap: whenBusy,
     misfire: whenMissed,

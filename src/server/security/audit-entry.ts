@@ -4,11 +4,14 @@ import type { Role } from "../../api/route.ts";
 import type { FileEdit } from "../../catalogue/catalogue.ts";
 import { bodyDigestOf } from "../request/json-body.ts";
 import { type Caller, findCaller } from "../request/caller.ts";
+import { defaultNamespace } from "../../base/namespace.ts";
 
 export interface AuditEntry {
   /** The token's name; "anonymous" if no token was recognised. */
   readonly who: string;
   readonly role: Role | null;
+  /** The namespace of the request; absent if no token was recognised, and if the operation concerns all namespaces. */
+  readonly namespace?: string;
   /** Address of the connection; behind a proxy, the proxy's. */
   readonly address: string;
   /** The response header `x-request-id`. */
@@ -45,6 +48,20 @@ const otherOperations: Readonly<Record<string, string>> = {
   "/actuator/shutdown": "shutdown",
 };
 
+/**
+ * Operations that concern all namespaces, whichever the request names: an admin who is bound to one must not read there
+ * which others exist, and who works in them.
+ */
+const ofAllNamespaces: ReadonlySet<string> = new Set([
+  "createToken",
+  "deleteToken",
+  "listTokens",
+  "drain",
+  "resizePool",
+  "shutdown",
+  "signIn",
+]);
+
 const targetLengthMax = 512;
 
 /** The body field that names the target of an operation. */
@@ -57,7 +74,7 @@ const targetFields: Partial<Record<RouteName, string>> = {
 
 /** Body fields that are logged as details. */
 const detailFields: Partial<Record<RouteName, readonly string[]>> = {
-  createToken: ["role", "expiresAt"],
+  createToken: ["role", "namespace", "expiresAt"],
   createSchedule: ["workflow", "job"],
   resizeDomain: ["size"],
   rollBackWorkflow: ["version"],
@@ -66,19 +83,21 @@ const detailFields: Partial<Record<RouteName, readonly string[]>> = {
 /** The entry of a manually edited definition file; its author is unknown. */
 export function fileEditEntry({ name, version, isNew }: FileEdit): AuditEntry {
   const what = isNew ? "createWorkflow" : "updateWorkflow";
-  const source = { role: null, address: "file", requestId: "file" };
+  const source = { role: null, namespace: defaultNamespace, address: "file", requestId: "file" };
   return { who: "anonymous", ...source, what, target: name, status: isNew ? 201 : 200, details: { version } };
 }
 
 /** The entry of a request, carried out or refused. */
 export function auditEntryOf(request: FastifyRequest, outcome: AuditOutcome): AuditEntry {
   const { status, code, data, caller = findCaller(request) } = outcome;
-  const digest = bodyDigestOf(request);
   const what = operationOf(request);
+  // The body of a sign-in is a secret that a user may have chosen, so its hash could be guessed.
+  const digest = what === "signIn" ? undefined : bodyDigestOf(request);
   const details = detailsOf(what, request.body, data);
   return {
     who: caller?.name ?? "anonymous",
     role: caller?.role ?? null,
+    ...namespaceOf(what, caller),
     address: request.ip,
     requestId: request.id,
     what,
@@ -88,6 +107,12 @@ export function auditEntryOf(request: FastifyRequest, outcome: AuditOutcome): Au
     ...(digest !== undefined && { digest }),
     ...(Object.keys(details).length > 0 && { details }),
   };
+}
+
+/** A bound caller acts in its namespace only, also where it is refused what all of them share. */
+function namespaceOf(what: string, caller: Caller | undefined): Pick<AuditEntry, "namespace"> {
+  if (caller === undefined || (!caller.isBound && ofAllNamespaces.has(what))) return {};
+  return { namespace: caller.namespace };
 }
 
 /** The operation's name in the contract, or its method and path. */

@@ -6,8 +6,11 @@ import type { AuditEntry } from "./audit-entry.ts";
 import { RefusalWindows } from "./refusal-windows.ts";
 
 export interface AuditFilter {
+  /** Only entries of this namespace. */
+  readonly namespace?: string | undefined;
   readonly who?: string | undefined;
   readonly what?: string | undefined;
+  readonly target?: string | undefined;
   readonly since?: number | undefined;
 }
 
@@ -149,10 +152,17 @@ function lineOf({ number, at, body }: LineRow): AuditLine {
   return { number, at, ...(JSON.parse(body) as AuditEntry) };
 }
 
-function fits({ who, what, at }: AuditLine, filter: AuditFilter): boolean {
+/** A node, an event or a child of an instance is named below it. */
+function isAbout(target: string | null, wanted: string): boolean {
+  return target !== null && (target === wanted || target.startsWith(`${wanted}/`));
+}
+
+function fits({ who, what, target, at, namespace }: AuditLine, filter: AuditFilter): boolean {
   return (
+    (filter.namespace === undefined || namespace === filter.namespace) &&
     (filter.who === undefined || who === filter.who) &&
     (filter.what === undefined || what === filter.what) &&
+    (filter.target === undefined || isAbout(target, filter.target)) &&
     (filter.since === undefined || at >= filter.since)
   );
 }

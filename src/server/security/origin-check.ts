@@ -28,13 +28,14 @@ export function checkOrigin(
     throw new HttpError("FORBIDDEN", "this server answers under localhost, 127.0.0.1 and [::1] only");
   }
   if (origin === undefined || method === "GET" || method === "HEAD" || method === "OPTIONS") return;
-  if (isOwn(origin, host) || origins.includes(origin)) return;
+  if (isOwnOrigin(origin, host) || origins.includes(origin)) return;
   throw new HttpError(
     "FORBIDDEN",
     `pages of ${origin} may not change anything here: see corsOrigins in the configuration`,
   );
 }
 
-function isOwn(origin: string, host: string): boolean {
+/** True for a page that this server delivered. */
+export function isOwnOrigin(origin: string, host: string): boolean {
   return origin === `http://${host}` || origin === `https://${host}`;
 }

@@ -4,20 +4,25 @@ import type { Clock, Timer } from "../../base/clock.ts";
 import { messageOf } from "../../base/error.ts";
 import type { Logger } from "../../base/logger.ts";
 import { preview } from "../../base/preview.ts";
-import { type Store, tokenDocument } from "../../stores/store.ts";
+import { tokenDocument } from "../../stores/document-kinds.ts";
+import type { Store } from "../../stores/store.ts";
 import { HttpError } from "../request/http-error.ts";
-import type { Caller } from "../request/caller.ts";
+import type { TokenHolder } from "../request/caller.ts";
 import { hashOf, newSecret } from "./secret.ts";
 
 export interface GivenToken {
   readonly name: string;
   readonly role: Role;
+  /** The namespace that it is bound to. */
+  readonly namespace?: string | undefined;
   readonly sha256: string;
 }
 
 export interface TokenView {
   readonly name: string;
   readonly role: Role;
+  /** The namespace that it is bound to; null if it may choose. */
+  readonly namespace: string | null;
   /** Null for tokens of the configuration and the environment. */
   readonly createdAt: number | null;
   readonly expiresAt: number | null;
@@ -29,7 +34,7 @@ interface StoredToken extends TokenView {
   readonly madeBy: string | null;
 }
 
-interface KnownToken extends Caller {
+interface KnownToken extends TokenHolder {
   readonly hash: Buffer;
   readonly expiresAt: number | null;
 }
@@ -85,7 +90,7 @@ export class Tokens {
   }
 
   /** Finds a token by the hash of its secret, then compares in constant time. */
-  find(secret: string): Caller | undefined {
+  find(secret: string): TokenHolder | undefined {
     const hash = hashOf(secret);
     const token = this.#known.get(hash);
     if (token === undefined || !timingSafeEqual(token.hash, Buffer.from(hash, "hex"))) return undefined;
@@ -94,8 +99,8 @@ export class Tokens {
 
   async list(): Promise<TokenView[]> {
     const stored = await this.#readStored();
-    const fixed = this.#fixed.map(([, { name, role }]) => ({ name, role, createdAt: null, expiresAt: null }));
-    return [...fixed, ...stored.map(({ name, role, createdAt, expiresAt }) => ({ name, role, createdAt, expiresAt }))];
+    const fixed = this.#fixed.map(([, token]) => viewOf({ ...token, createdAt: null }));
+    return [...fixed, ...stored.map(viewOf)];
   }
 
   /**
@@ -103,15 +108,20 @@ export class Tokens {
    * open local access while no admin token exists: nobody could manage tokens any more.
    */
   async create(
-    token: { readonly name: string; readonly role: Role; readonly expiresAt?: number | undefined },
+    token: {
+      readonly name: string;
+      readonly role: Role;
+      readonly namespace?: string | undefined;
+      readonly expiresAt?: number | undefined;
+    },
     key?: string,
   ): Promise<string> {
     const { store, clock } = this.#parts;
-    const { name, role, expiresAt = null } = token;
+    const { name, role, namespace = null, expiresAt = null } = token;
     if (expiresAt !== null && expiresAt <= clock.now()) {
       throw new HttpError("REQUEST_INVALID", "expiresAt is in the past: the token would never be let in");
     }
-    if (role !== "admin" && !this.#hasAdmin()) throw needsAdminFirst(name, role);
+    if ((role !== "admin" || namespace !== null) && !this.#hasAdmin()) throw needsAdminFirst(name, role);
     const madeBy = key === undefined ? null : hashOf(key);
     const there = await store.findDocument(kind, name);
     const isRepeat =
@@ -119,7 +129,7 @@ export class Tokens {
     if (this.#isFixed(name) || (there !== undefined && !isRepeat)) throw nameTaken(name);
     const secret = newSecret();
     const now = clock.now();
-    const body: StoredToken = { name, role, createdAt: now, expiresAt, sha256: hashOf(secret), madeBy };
+    const body: StoredToken = { name, role, namespace, createdAt: now, expiresAt, sha256: hashOf(secret), madeBy };
     const revision = (there?.revision ?? 0) + 1;
     const isSaved = await store.saveDocument({ kind, name, revision, at: now, body: JSON.stringify(body) });
     if (!isSaved) throw nameTaken(name);
@@ -143,16 +153,16 @@ export class Tokens {
     return isDeleted;
   }
 
-  #keepLast({ name, role, sha256 }: StoredToken): void {
+  #keepLast({ name, role, namespace, sha256 }: StoredToken): void {
     if (this.#known.size <= 1) throw last(name);
-    if (role === "admin" && !this.#hasAdmin(sha256)) throw lastAdmin(name);
+    if (role === "admin" && namespace === null && !this.#hasAdmin(sha256)) throw lastAdmin(name);
   }
 
-  /** True if another valid admin token exists. */
+  /** True if another valid admin token exists. One that is bound to a namespace manages no tokens. */
   #hasAdmin(exceptSha256?: string): boolean {
     const now = this.#parts.clock.now();
-    const isLetIn = ({ role, expiresAt }: KnownToken): boolean =>
-      role === "admin" && (expiresAt === null || expiresAt > now);
+    const isLetIn = ({ role, namespace, expiresAt }: KnownToken): boolean =>
+      role === "admin" && namespace === undefined && (expiresAt === null || expiresAt > now);
     return [...this.#known].some(([sha256, token]) => sha256 !== exceptSha256 && isLetIn(token));
   }
 
@@ -192,9 +202,19 @@ export class Tokens {
   }
 }
 
-function known(token: GivenToken & { readonly expiresAt: number | null }): KnownToken {
-  const { name, role, sha256, expiresAt } = token;
-  return { name, role, hash: Buffer.from(sha256, "hex"), expiresAt };
+function known(
+  token: Omit<GivenToken, "namespace"> & {
+    readonly namespace?: string | null | undefined;
+    readonly expiresAt: number | null;
+  },
+): KnownToken {
+  const { name, role, namespace, sha256, expiresAt } = token;
+  return { name, role, namespace: namespace ?? undefined, hash: Buffer.from(sha256, "hex"), expiresAt };
+}
+
+function viewOf(token: Omit<TokenView, "namespace"> & { readonly namespace?: string | null | undefined }): TokenView {
+  const { name, role, namespace = null, createdAt, expiresAt } = token;
+  return { name, role, namespace, createdAt, expiresAt };
 }
 
 function last(name: string): HttpError {

@@ -2,8 +2,10 @@ import { setImmediate } from "node:timers/promises";
 import { EngineError } from "../../base/error.ts";
 import type { EndStatus } from "../../kernel/status.ts";
 import { isNextBatch } from "../fence-check.ts";
+import { type DatabaseClock, machineClock } from "../database-clock.ts";
 import { firstKey, lastKeyOf } from "../instance-key.ts";
 import { mailboxOf } from "../mailbox.ts";
+import { numberBefore } from "../message-number.ts";
 import { isSameDocument } from "../document.ts";
 import type {
   Batch,
@@ -13,7 +15,7 @@ import type {
   DomainRow,
   FinishedRow,
   HistoryRow,
-  InstanceFilter,
+  StoredFilter,
   InstanceRow,
   InstanceSummary,
   JobRow,
@@ -26,11 +28,16 @@ import type {
   SavedDefinition,
   ShardClaim,
   Store,
-  TaskRow,
 } from "../store.ts";
 import { compareOnDisk, toDisk } from "../text.ts";
+import type { RowCounts } from "../row-counts.ts";
+import { turnsIn } from "../turn-text.ts";
 import { listInstances } from "./list-instances.ts";
 import { definitionKey, documentKey, requestKey, Tables } from "./tables.ts";
+
+export interface MemoryBackup {
+  readonly tables: Tables;
+}
 
 /**
  * A store in memory, for tests. Committed data outlive `close`, so that an engine can be restarted on the same object.
@@ -41,19 +48,36 @@ export class MemoryStore implements Store {
   readonly lanes: number = 1;
   #tables = new Tables();
   readonly #delay: () => Promise<void>;
+  readonly #clock: DatabaseClock;
   #commits: Promise<void> = Promise.resolve();
   #isOpen = false;
 
-  /** A commit takes as long as `delay`, one event-loop turn by default: an engine runs ahead of it as of a real one. */
-  constructor(options: { delay?: () => Promise<void> } = {}) {
+  /**
+   * A commit takes as long as `delay`, one event-loop turn by default: an engine runs ahead of it as of a real one. `clock`
+   * is the database's clock, that of the machine by default.
+   */
+  constructor(options: { delay?: () => Promise<void>; clock?: DatabaseClock } = {}) {
     this.#delay = options.delay ?? setImmediate;
+    this.#clock = options.clock ?? machineClock;
   }
 
   /** Another connection to the same tables, closed as yet. Its commits take as long, and do not wait for those of this one. */
   connect(): MemoryStore {
-    const other = new MemoryStore({ delay: this.#delay });
+    const other = new MemoryStore({ delay: this.#delay, clock: this.#clock });
     other.#tables = this.#tables;
     return other;
+  }
+
+  /** Makes a backup of all rows, for tests of what follows when it is restored. */
+  backUp(): MemoryBackup {
+    const tables = new Tables();
+    tables.replaceBy(this.#tables);
+    return { tables };
+  }
+
+  /** Takes all connections back to the rows of the backup, as an operator of a database may. */
+  restore({ tables }: MemoryBackup): void {
+    this.#tables.replaceBy(tables);
   }
 
   async open(): Promise<void> {
@@ -71,7 +95,9 @@ export class MemoryStore implements Store {
   }
 
   async settleShardCount(count: number): Promise<number> {
-    return (this.#read().shardCount ??= count);
+    const { settings } = this.#read();
+    if (!settings.has("shard_count")) settings.set("shard_count", count);
+    return settings.get("shard_count") ?? count;
   }
 
   async join({ id, address }: { readonly id: string; readonly address: string }): Promise<void> {
@@ -80,14 +106,25 @@ export class MemoryStore implements Store {
   }
 
   async heartbeat(member: string, about?: string): Promise<ClusterView> {
-    const { members, shards } = this.#read();
+    const { members, shards, settings } = this.#read();
     const row = members.get(member);
     if (row) members.set(member, { ...row, about: about ?? row.about, heartbeat: row.heartbeat + 1 });
-    const rows = [...shards].map(([shard, { epoch, owner, released }]) => ({ shard, epoch, owner, released }));
+    const rows = [...shards].map(([shard, { epoch, owner, lastBatch, released }]) => {
+      return { shard, epoch, owner, lastBatch, released };
+    });
     return {
+      incarnation: settings.get("incarnation") ?? 0,
       members: copies([...members.values()].sort((a, b) => (a.id < b.id ? -1 : 1))),
       shards: rows.sort((a, b) => a.shard - b.shard),
     };
+  }
+
+  async renewLease(member: string, atLeast: number): Promise<boolean> {
+    const { members } = this.#read();
+    const row = members.get(member);
+    if (row === undefined || row.heartbeat < atLeast) return false;
+    members.set(member, { ...row, heartbeat: row.heartbeat + 1 });
+    return true;
   }
 
   async removeMember(member: string, ifHeartbeat?: number): Promise<boolean> {
@@ -100,13 +137,43 @@ export class MemoryStore implements Store {
   }
 
   async claimShard(shard: number, owner: string): Promise<ShardClaim | undefined> {
-    const { shards, members } = this.#read();
+    const { shards, members, settings } = this.#read();
+    const incarnation = settings.get("incarnation") ?? 0;
     const before = shards.get(shard) ?? { epoch: 0, owner: "", lastBatch: 0, lastKey: 0, released: true };
     if (before.owner !== owner && !before.released && members.has(before.owner)) return undefined;
     const { lastBatch, lastKey, released } = before;
-    const epoch = before.epoch + 1;
+    const epoch = Math.max(before.epoch + 1, Math.floor(this.#clock.now() / 1000));
     shards.set(shard, { epoch, owner, lastBatch, lastKey, released: false });
-    return { epoch, lastBatch, lastKey, released, previousOwner: before.owner };
+    return { epoch, incarnation, lastBatch, lastKey, released, previousOwner: before.owner };
+  }
+
+  async beginIncarnation(): Promise<number> {
+    const tables = this.#read();
+    const seconds = Math.floor(this.#clock.now() / 1000);
+    const last = tables.settings.get("incarnation") ?? 0;
+    const next = Math.max(last + 1, seconds);
+    tables.settings.set("incarnation", next);
+    for (const [shard, row] of tables.shards) {
+      tables.shards.set(shard, { ...row, epoch: Math.max(row.epoch + 1, seconds) });
+    }
+    tables.renumber(numberBefore(next) - numberBefore(last));
+    return next;
+  }
+
+  async countRows(): Promise<RowCounts> {
+    const tables = this.#read();
+    return {
+      unfinished: tables.instances.size,
+      finished: tables.finished.size,
+      messages: tables.outbox.size,
+      mails: tables.mail.size,
+      requests: tables.requests.size,
+      definitions: tables.definitions.size,
+      jobs: tables.jobs.size,
+      domains: tables.domains.size,
+      documents: tables.documents.size,
+      logLines: tables.lines.size,
+    };
   }
 
   /** Lands after the delay and in the order of the calls, as on one connection to a database. */
@@ -140,11 +207,6 @@ export class MemoryStore implements Store {
       .slice(0, page.limit);
   }
 
-  async loadTasks(instance: number): Promise<TaskRow[]> {
-    const rows = [...(this.#read().tasks.get(instance)?.values() ?? [])];
-    return copies(rows.sort((a, b) => a.task - b.task || a.attempt - b.attempt));
-  }
-
   async loadPayloads(instance: number, refs: readonly number[]): Promise<string[]> {
     const rows = this.#read().payloads.get(instance);
     return refs.map((ref) => {
@@ -159,7 +221,7 @@ export class MemoryStore implements Store {
     return copies(rows.sort((a, b) => b.key - a.key))[0];
   }
 
-  async listInstances(filter: InstanceFilter): Promise<InstanceSummary[]> {
+  async listInstances(filter: StoredFilter): Promise<InstanceSummary[]> {
     return listInstances(this.#read(), filter);
   }
 
@@ -185,12 +247,8 @@ export class MemoryStore implements Store {
   }
 
   async loadSent(source: number): Promise<{ target: number; number: number }[]> {
-    const { outbox, offsets } = this.#read();
-    const last = new Map<number, number>();
-    const sent = (target: number, number: number) => last.set(target, Math.max(number, last.get(target) ?? number));
-    for (const row of outbox.values()) if (row.source === source) sent(row.target, row.number);
-    for (const row of offsets.values()) if (row.source === source) sent(row.shard, row.number);
-    return Array.from(last, ([target, number]) => ({ target, number })).sort((a, b) => a.target - b.target);
+    const rows = [...this.#read().sent.values()].filter((row) => row.source === source);
+    return rows.map(({ target, number }) => ({ target, number })).sort((a, b) => a.target - b.target);
   }
 
   async findRequest(shard: number, key: string): Promise<RequestRow | undefined> {
@@ -325,8 +383,12 @@ export class MemoryStore implements Store {
   }
 
   #history(instance: number): HistoryRow[] {
-    const rows = [...(this.#read().history.get(instance)?.values() ?? [])];
-    return copies(rows.sort((a, b) => a.turn - b.turn));
+    const { history, instances, finished } = this.#read();
+    const rows = copies([...(history.get(instance)?.values() ?? [])]);
+    for (const text of [instances.get(instance)?.history, finished.get(instance)?.history]) {
+      if (typeof text === "string") rows.push(...turnsIn(text, instance));
+    }
+    return rows.sort((a, b) => a.turn - b.turn);
   }
 
   #read(): Tables {

@@ -1,5 +1,6 @@
 import { assert } from "../../base/assert.ts";
 import { EngineError } from "../../base/error.ts";
+import { lastSent } from "../last-sent.ts";
 import type {
   Batch,
   Changes,
@@ -18,7 +19,7 @@ import type {
   OutboxRow,
   PayloadRow,
   RequestRow,
-  TaskRow,
+  SentRow,
   TrimRow,
 } from "../store.ts";
 
@@ -35,15 +36,15 @@ type PerInstance<Row> = Map<number, Map<string, Row>>;
 
 /** The tables of a database in memory. Rows are never changed in place, and are copied on their way in and out. */
 export class Tables {
-  shardCount: number | undefined;
+  readonly settings = new Map<"incarnation" | "shard_count", number>();
   readonly members = new Map<string, MemberRow>();
   readonly shards = new Map<number, OwnedShard>();
   readonly instances = new Map<number, InstanceRow>();
   readonly finished = new Map<number, FinishedRow>();
   readonly history: PerInstance<HistoryRow> = new Map();
-  readonly tasks: PerInstance<TaskRow> = new Map();
   readonly payloads: PerInstance<PayloadRow> = new Map();
   readonly outbox = new Map<string, OutboxRow>();
+  readonly sent = new Map<string, SentRow>();
   readonly offsets = new Map<string, OffsetRow>();
   /** Definitions in the order they were saved. */
   readonly definitions = new Map<string, DefinitionRow>();
@@ -59,6 +60,12 @@ export class Tables {
   readonly lines = new Map<number, LineRow>();
   /** Numbers of lines are never given out again. */
   lastLine = 0;
+
+  /** Replaces all rows by those of other tables, which stay as they are. */
+  replaceBy(other: Tables): void {
+    const own = this as unknown as Record<string, unknown>;
+    for (const [name, value] of Object.entries(other)) own[name] = value instanceof Map ? copyOf(value) : value;
+  }
 
   /** `STORE_DATA` if a row that is inserted exists already. Checked before anything is changed, because there is no rollback. */
   checkNew(changes: Changes): void {
@@ -94,13 +101,25 @@ export class Tables {
     for (const row of changes.finished) this.finished.set(row.key, row);
     for (const key of changes.finishedReopened) this.finished.delete(key);
     for (const row of changes.history) put(this.history, row, `${row.turn}`);
-    for (const row of changes.tasks) put(this.tasks, row, `${row.task}/${row.attempt}`);
     for (const row of changes.payloads) put(this.payloads, row, `${row.ref}`);
     for (const row of changes.outbox) this.outbox.set(outboxKey(row), row);
+    for (const row of lastSent(changes.outbox)) this.sent.set(`${row.source}/${row.target}`, row);
     for (const row of changes.offsets) this.#saveOffset(row);
     for (const row of changes.domains) this.domains.set(row.name, row);
     for (const row of changes.requests) this.requests.set(requestKey(row.shard, row.idempotencyKey), row);
     for (const forgotten of changes.requestsForgotten) this.#forgetRequests(forgotten);
+  }
+
+  /** Raises the numbers of all messages. */
+  renumber(by: number): void {
+    const messages = [...this.outbox.values()];
+    this.outbox.clear();
+    for (const row of messages) {
+      const moved = { ...row, number: row.number + by };
+      this.outbox.set(outboxKey(moved), moved);
+    }
+    for (const [pair, row] of this.sent) this.sent.set(pair, { ...row, number: row.number + by });
+    for (const [pair, row] of this.offsets) this.offsets.set(pair, { ...row, number: row.number + by });
   }
 
   saveDefinition(row: DefinitionRow): void {
@@ -118,13 +137,11 @@ export class Tables {
     this.instances.delete(key);
     this.finished.delete(key);
     this.history.delete(key);
-    this.tasks.delete(key);
     this.payloads.delete(key);
   }
 
   #trim({ instance, turn, ref }: TrimRow): void {
     remove(this.history, instance, (row) => row.turn < turn);
-    this.tasks.delete(instance);
     remove(this.payloads, instance, (row) => row.ref < ref);
   }
 
@@ -156,6 +173,13 @@ export function requestKey(shard: number, key: string): string {
 
 function outboxKey(row: OutboxRow): string {
   return `${row.source}/${row.target}/${row.number}`;
+}
+
+/** Rows are never changed in place, so that copying the tables is enough. */
+function copyOf<Key, Value>(table: ReadonlyMap<Key, Value>): Map<Key, Value> {
+  const copy = new Map(table);
+  for (const [key, rows] of copy) if (rows instanceof Map) copy.set(key, new Map(rows) as Value);
+  return copy;
 }
 
 function has<Row>(table: PerInstance<Row>, instance: number, key: string): boolean {

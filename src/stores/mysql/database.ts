@@ -71,10 +71,10 @@ export async function openDatabase(driver: Driver, address: MysqlAddress, limitM
  */
 export async function migrate(opening: Opening, migrations: readonly Migration[]): Promise<void> {
   const known = migrations.at(-1)?.version ?? 0;
-  if ((await readVersion(opening, known)) === known) return;
+  if ((await readVersion(opening, migrations)) === known) return;
   await lock(opening);
   // Another member may have migrated meanwhile.
-  const version = await readVersion(opening, known);
+  const version = await readVersion(opening, migrations);
   const { connection, server, limitMs } = opening;
   for (const migration of migrations) {
     if (migration.version <= version) continue;
@@ -97,7 +97,10 @@ async function lock({ connection, address, limitMs }: Opening): Promise<void> {
 }
 
 /** Returns 0 if the database has no tables of Heddle yet. */
-async function readVersion({ connection, address, limitMs }: Opening, known: number): Promise<number> {
+async function readVersion(
+  { connection, address, limitMs }: Opening,
+  migrations: readonly Migration[],
+): Promise<number> {
   const version = await connection.send(`${settings};${statements.get("find-schema-version").with()}`, limitMs).then(
     (results) => firstRow(results)?.["version"] ?? 0,
     (error: unknown) => {
@@ -106,7 +109,7 @@ async function readVersion({ connection, address, limitMs }: Opening, known: num
     },
   );
   assert(typeof version === "number", "a schema's version is a number");
-  checkSchemaVersion(version, known, address.place);
+  checkSchemaVersion(version, migrations, address.place);
   return version;
 }
 

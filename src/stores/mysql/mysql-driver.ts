@@ -17,6 +17,9 @@ import { statements } from "./statement.ts";
 /** The runtime has few commits under way at a time, and a member has names for no more (`takeName`). */
 const commitsMax = 8;
 
+/** A size that every server takes. */
+const packetBytesMin = 1024;
+
 const beginSnapshot = ["SET TRANSACTION ISOLATION LEVEL REPEATABLE READ", "START TRANSACTION READ ONLY"];
 
 export interface MysqlDriverOptions {
@@ -56,6 +59,12 @@ export class MysqlDriver implements SqlDriver {
     const client = await loadClient("MySQL or MariaDB", "mysql2", () => import("mysql2"));
     const server = await openDatabase(client, options.address, options.limits.workMs);
     return new MysqlDriver(client, options, server.packetBytesMax);
+  }
+
+  /** For a database that this process has opened already: connections are made with the first calls, which ask for the size of packets. */
+  static async connect(options: MysqlDriverOptions): Promise<MysqlDriver> {
+    const client = await loadClient("MySQL or MariaDB", "mysql2", () => import("mysql2"));
+    return new MysqlDriver(client, options, packetBytesMin);
   }
 
   get member(): string | undefined {

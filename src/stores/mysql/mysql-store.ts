@@ -1,4 +1,5 @@
 import { CommitOrder } from "../commit-order.ts";
+import type { LeaseConnectionSource } from "../lease-connection.ts";
 import { mailboxOf } from "../mailbox.ts";
 import { Columns } from "../rows.ts";
 import { integerKey, logLineColumns } from "../sql/columns.ts";
@@ -24,6 +25,8 @@ export interface MysqlOptions {
   /** Maximum number of connections. */
   readonly connections?: number | undefined;
   readonly limits?: Limits | undefined;
+  /** True if this process has opened and checked the database already. */
+  readonly isChecked?: boolean | undefined;
 }
 
 /** A store in a MySQL or MariaDB database, for any number of members. */
@@ -31,13 +34,22 @@ export class MysqlStore extends SqlStore<MysqlDriver> {
   readonly clusters = "always";
   readonly lanes: number = 1;
   readonly place: string;
+  readonly leaseConnection: LeaseConnectionSource;
   readonly #address: MysqlAddress;
   readonly #size: number;
   readonly #limits: Limits;
+  readonly #isChecked: boolean;
   readonly #order = new CommitOrder();
 
-  constructor({ url, connections = connectionsDefault, limits = limitsDefault }: MysqlOptions) {
+  constructor(options: MysqlOptions) {
     super();
+    const { url, connections = connectionsDefault, limits = limitsDefault } = options;
+    this.leaseConnection = {
+      module: import.meta.url,
+      className: "MysqlStore",
+      options: { ...options, isChecked: true },
+    };
+    this.#isChecked = options.isChecked ?? false;
     this.#address = parseAddress(url);
     this.place = this.#address.place;
     this.#size = connections;
@@ -46,7 +58,8 @@ export class MysqlStore extends SqlStore<MysqlDriver> {
   }
 
   async openDriver(): Promise<MysqlDriver> {
-    return await MysqlDriver.open({ address: this.#address, size: this.#size, limits: this.#limits });
+    const options = { address: this.#address, size: this.#size, limits: this.#limits };
+    return this.#isChecked ? await MysqlDriver.connect(options) : await MysqlDriver.open(options);
   }
 
   toOpeningError(error: unknown): Error {

@@ -13,7 +13,7 @@ export class Statement {
     this.#pieces = sql
       .replace(/^--.*\n/gm, "")
       .trim()
-      .split(/\?(\d)/);
+      .split(/\?(\d+)/);
   }
 
   with(...values: readonly Literal[]): Literal {

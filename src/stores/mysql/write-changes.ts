@@ -1,3 +1,4 @@
+import { lastSent } from "../last-sent.ts";
 import {
   type ColumnList,
   definitionColumns,
@@ -10,7 +11,7 @@ import {
   outboxColumns,
   payloadColumns,
   requestColumns,
-  taskColumns,
+  sentColumns,
 } from "../sql/columns.ts";
 import { inKeyOrder } from "../sql/key-order.ts";
 import type { StatementName } from "../sql/statements.ts";
@@ -36,9 +37,9 @@ export function writeChanges(changes: Changes): Script {
   write("save-finished", finishedColumns, changes.finished);
   write("delete-finished", integerKey, changes.finishedReopened);
   write("insert-history", historyColumns, changes.history);
-  write("save-task", taskColumns, changes.tasks);
   write("insert-payload", payloadColumns, changes.payloads);
   write("insert-outbox", outboxColumns, changes.outbox);
+  write("save-sent", sentColumns, lastSent(changes.outbox));
   write("save-offset", offsetColumns, changes.offsets);
   deleteConsumed(script, changes.offsets);
   write(
@@ -59,17 +60,12 @@ function purge(script: Script, instances: readonly number[]): void {
   script.add(statements.get("delete-instance"), keys);
   script.add(statements.get("delete-finished"), keys);
   script.add(statements.get("delete-history"), keys);
-  script.add(statements.get("delete-tasks"), keys);
   script.add(statements.get("delete-payloads"), keys);
 }
 
 function trim(script: Script, trims: readonly TrimRow[]): void {
   const bounds = trims.map(({ instance, turn, ref }) => sql`[${whole(instance)},${whole(turn)},${whole(ref)}]`);
   script.add(statements.get("trim-history"), bounds);
-  script.add(
-    statements.get("delete-tasks"),
-    trims.map(({ instance }) => whole(instance)),
-  );
   script.add(statements.get("trim-payloads"), bounds);
 }
 

@@ -1,8 +1,9 @@
 import { assert } from "../../base/assert.ts";
 import { EngineError } from "../../base/error.ts";
-import { isNextBatch, type Standing } from "../fence-check.ts";
+import { isNextBatch } from "../fence-check.ts";
 import { Columns } from "../rows.ts";
 import type { Deadline } from "../sql/deadline.ts";
+import type { Standing } from "../standing.ts";
 import type { Fence } from "../store.ts";
 import type { Connection } from "./connection.ts";
 import { isFenceError } from "./faults.ts";

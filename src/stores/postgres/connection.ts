@@ -23,6 +23,8 @@ export interface ConnectionOptions {
   readonly signal?: AbortSignal;
   /** SQL that runs after the login. */
   readonly settings?: string;
+  /** Called for each notification of a channel that the session listens to. */
+  readonly onNotified?: () => void;
 }
 
 /**
@@ -50,7 +52,7 @@ export class Connection implements PooledConnection {
 
   /** Connects, logs in and runs the settings; throws the client's errors. */
   static async open(driver: Driver, options: ConnectionOptions): Promise<Connection> {
-    const { url, limitMs, signal, settings = "" } = options;
+    const { url, limitMs, signal, settings = "", onNotified } = options;
     const client = new driver.Client({
       connectionString: url,
       fallback_application_name: "heddle",
@@ -59,6 +61,7 @@ export class Connection implements PooledConnection {
       keepAliveInitialDelayMillis: keepAliveMs,
     });
     const connection = new Connection(client);
+    if (onNotified !== undefined) client.on("notification", onNotified);
     const abandon = (): void => void client.connection.stream.destroy();
     signal?.addEventListener("abort", abandon);
     try {

@@ -143,10 +143,10 @@ export async function migrate(
 ): Promise<void> {
   const { schema, limitMs } = database;
   const known = migrations.at(-1)?.version ?? 0;
-  if ((await readVersion(connection, database, known)) === known) return;
+  if ((await readVersion(connection, database, migrations)) === known) return;
   await connection.execute(`BEGIN; SELECT pg_advisory_xact_lock(${lockClass}, hashtext('${schema}'))`, limitMs);
   // Another member may have migrated meanwhile.
-  const version = await readVersion(connection, database, known);
+  const version = await readVersion(connection, database, migrations);
   if (version === undefined) await createSchema(connection, database);
   for (const migration of migrations) {
     if (migration.version <= (version ?? 0)) continue;
@@ -157,7 +157,11 @@ export async function migrate(
 }
 
 /** Returns 0 if the schema has no tables of Heddle yet, undefined if there is no such schema. */
-async function readVersion(connection: Connection, database: Database, known: number): Promise<number | undefined> {
+async function readVersion(
+  connection: Connection,
+  database: Database,
+  migrations: readonly Migration[],
+): Promise<number | undefined> {
   const { address, schema, limitMs } = database;
   // Reads the catalogue's tables, because functions such as to_regclass may answer from a cache of this session.
   const [found = {}] = await connection.execute(
@@ -172,7 +176,7 @@ async function readVersion(connection: Connection, database: Database, known: nu
     limitMs,
   );
   const version = Number(row["version"] ?? 0);
-  checkSchemaVersion(version, known, address.place);
+  checkSchemaVersion(version, migrations, address.place);
   return version;
 }
 

@@ -1,17 +1,19 @@
-import { unreachable } from "../../base/assert.ts";
-import type { Column, ColumnList } from "../sql/columns.ts";
+import type { Notifier, NotifierOptions } from "../notifier.ts";
+import type { ColumnList } from "../sql/columns.ts";
 import type { StatementResult, Row, SessionUse, SqlDriver, StatementCall, Value } from "../sql/sql-driver.ts";
 import type { StatementName } from "../sql/statements.ts";
 import { toDisk } from "../text.ts";
-import { bigints, booleans, texts } from "./array-parameter.ts";
+import { bigints, texts } from "./array-parameter.ts";
 import { type Limits, Connections, loadClient } from "../sql/connections.ts";
 import type { PostgresAddress } from "./address.ts";
 import { Connection, type Driver } from "./connection.ts";
 import { openDatabase, sessionSettings } from "./database.ts";
 import { sqlStateOf } from "./faults.ts";
+import { PostgresNotifier } from "./postgres-notifier.ts";
 import { loadStatements, type PostgresStatements } from "./postgres-statements.ts";
 import { sessionName } from "./session-name.ts";
 import type { BoundStatement, Statement, WireValue } from "./pipeline.ts";
+import { arraysOf } from "./wire-columns.ts";
 
 const beginSnapshot = bindValues({ name: "begin snapshot", sql: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" });
 const endSnapshot = bindValues({ name: "end snapshot", sql: "COMMIT" });
@@ -28,12 +30,16 @@ export interface PostgresDriverOptions {
 /** Connections to a PostgreSQL server. Every call is one pipeline: one round trip, and one transaction. */
 export class PostgresDriver implements SqlDriver {
   readonly statements: PostgresStatements;
+  readonly #client: Driver;
+  readonly #options: PostgresDriverOptions;
   readonly #connections: Connections<Connection>;
   /** Member that the sessions are named after; undefined before it joined. */
   #member: string | undefined;
 
   private constructor(client: Driver, statements: PostgresStatements, options: PostgresDriverOptions) {
     const { address, schema, size, limits } = options;
+    this.#client = client;
+    this.#options = options;
     this.statements = statements;
     this.#connections = new Connections({
       size,
@@ -48,10 +54,15 @@ export class PostgresDriver implements SqlDriver {
 
   static async open(options: PostgresDriverOptions): Promise<PostgresDriver> {
     const { address, schema, limits } = options;
+    const driver = await PostgresDriver.connect(options);
+    await openDatabase(driver.#client, { address, schema, limitMs: limits.workMs }, driver.statements);
+    return driver;
+  }
+
+  /** For a database that this process has opened already: connections are made with the first calls. */
+  static async connect(options: PostgresDriverOptions): Promise<PostgresDriver> {
     const client = await loadClient("PostgreSQL", "pg", () => import("pg"));
-    const statements = loadStatements();
-    await openDatabase(client, { address, schema, limitMs: limits.workMs }, statements);
-    return new PostgresDriver(client, statements, options);
+    return new PostgresDriver(client, loadStatements(), options);
   }
 
   get member(): string | undefined {
@@ -94,30 +105,20 @@ export class PostgresDriver implements SqlDriver {
     await this.run("other", [bindValues(this.statements.get(name), ...arraysOf(columns, items))]);
   }
 
+  /** Opens a session in addition to the others, which its caller closes. */
+  async openNotifier(options: NotifierOptions): Promise<Notifier> {
+    const { address, schema, limits } = this.#options;
+    const { statements } = this;
+    const parts = { client: this.#client, statements, url: address.url, schema, limitMs: limits.heartbeatMs };
+    return await PostgresNotifier.open(parts, options);
+  }
+
   async close(): Promise<void> {
     await this.#connections.close();
   }
 
   #bind({ name, values }: StatementCall): BoundStatement {
     return bindValues(this.statements.get(name), ...values.map(encode));
-  }
-}
-
-/** Every column of the items as one array parameter. */
-export function arraysOf<Item>(columns: ColumnList<Item>, items: readonly Item[]): WireValue[] {
-  return columns.map((column) => arrayOf(column, items));
-}
-
-function arrayOf<Item>(column: Column<Item>, items: readonly Item[]): WireValue {
-  switch (column.type) {
-    case "text":
-      return texts(items.map(column.of));
-    case "integer":
-      return bigints(items.map(column.of));
-    case "boolean":
-      return booleans(items.map(column.of));
-    default:
-      return unreachable(column, "the type of a column");
   }
 }
 

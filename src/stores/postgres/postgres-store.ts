@@ -1,7 +1,9 @@
 import { assert } from "../../base/assert.ts";
 import { EngineError } from "../../base/error.ts";
 import { CommitOrder } from "../commit-order.ts";
+import type { LeaseConnectionSource } from "../lease-connection.ts";
 import { mailboxOf } from "../mailbox.ts";
+import type { Notifier, NotifierOptions } from "../notifier.ts";
 import {
   checkConnections,
   commitConnections,
@@ -34,6 +36,8 @@ export interface PostgresOptions {
   /** Maximum number of connections. */
   readonly connections?: number | undefined;
   readonly limits?: Limits | undefined;
+  /** True if this process has opened and checked the database already. */
+  readonly isChecked?: boolean | undefined;
 }
 
 /** A store in a PostgreSQL database, for any number of members. Every call is one round trip and one transaction. */
@@ -41,14 +45,23 @@ export class PostgresStore extends SqlStore<PostgresDriver> {
   readonly clusters = "always";
   readonly lanes: number;
   readonly place: string;
+  readonly leaseConnection: LeaseConnectionSource;
   readonly #address: PostgresAddress;
   readonly #schema: string;
   readonly #size: number;
   readonly #limits: Limits;
+  readonly #isChecked: boolean;
   readonly #order = new CommitOrder();
 
-  constructor({ url, schema, connections, limits }: PostgresOptions) {
+  constructor(options: PostgresOptions) {
     super();
+    const { url, schema, connections, limits } = options;
+    this.leaseConnection = {
+      module: import.meta.url,
+      className: "PostgresStore",
+      options: { ...options, isChecked: true },
+    };
+    this.#isChecked = options.isChecked ?? false;
     this.#address = parseAddress(url);
     this.place = this.#address.place;
     this.#schema = schema ?? schemaDefault;
@@ -66,7 +79,8 @@ export class PostgresStore extends SqlStore<PostgresDriver> {
 
   async openDriver(): Promise<PostgresDriver> {
     const [address, schema, size, limits] = [this.#address, this.#schema, this.#size, this.#limits];
-    return await PostgresDriver.open({ address, schema, size, limits });
+    const options = { address, schema, size, limits };
+    return this.#isChecked ? await PostgresDriver.connect(options) : await PostgresDriver.open(options);
   }
 
   toOpeningError(error: unknown): Error {
@@ -75,6 +89,10 @@ export class PostgresStore extends SqlStore<PostgresDriver> {
 
   toOperationError(error: unknown): Error {
     return operationError(error, this.place);
+  }
+
+  async openNotifier(options: NotifierOptions): Promise<Notifier> {
+    return await this.translateErrors(() => this.driver.openNotifier(options));
   }
 
   override async join(member: { readonly id: string; readonly address: string }): Promise<void> {

@@ -1,3 +1,4 @@
+import { lastSent } from "../last-sent.ts";
 import {
   type ColumnList,
   definitionColumns,
@@ -10,13 +11,13 @@ import {
   outboxColumns,
   payloadColumns,
   requestColumns,
-  taskColumns,
+  sentColumns,
 } from "../sql/columns.ts";
 import type { StatementName } from "../sql/statements.ts";
 import type { Changes } from "../store.ts";
 import { bigints } from "./array-parameter.ts";
 import type { BoundStatement } from "./pipeline.ts";
-import { arraysOf } from "./postgres-driver.ts";
+import { arraysOf } from "./wire-columns.ts";
 import type { PostgresStatements } from "./postgres-statements.ts";
 
 /** The hottest path of the store: one statement per table, with a whole column in each value, in the order of `Changes`. */
@@ -29,7 +30,6 @@ export function writeChanges(statements: PostgresStatements, changes: Changes): 
   write("delete-instance", integerKey, changes.purged);
   write("delete-finished", integerKey, changes.purged);
   write("delete-history", integerKey, changes.purged);
-  write("delete-tasks", integerKey, changes.purged);
   write("delete-payloads", integerKey, changes.purged);
   if (changes.trims.length > 0) steps.push(...trim(statements, changes.trims));
   write("insert-definition", definitionColumns, changes.definitions);
@@ -38,9 +38,9 @@ export function writeChanges(statements: PostgresStatements, changes: Changes): 
   write("save-finished", finishedColumns, changes.finished);
   write("delete-finished", integerKey, changes.finishedReopened);
   write("insert-history", historyColumns, changes.history);
-  write("save-task", taskColumns, changes.tasks);
   write("insert-payload", payloadColumns, changes.payloads);
   write("insert-outbox", outboxColumns, changes.outbox);
+  write("save-sent", sentColumns, lastSent(changes.outbox));
   write("save-offset", offsetColumns, changes.offsets);
   write("delete-outbox", offsetColumns, changes.offsets);
   write("save-domain", domainColumns, changes.domains);
@@ -59,7 +59,6 @@ function trim(statements: PostgresStatements, trims: Changes["trims"]): BoundSta
   const refs = bigints(trims.map(({ ref }) => ref));
   return [
     { statement: statements.get("trim-history"), values: [instances, turns] },
-    { statement: statements.get("delete-tasks"), values: [instances] },
     { statement: statements.get("trim-payloads"), values: [instances, refs] },
   ];
 }

@@ -9,8 +9,9 @@ import type {
   OutboxRow,
   PayloadRow,
   RequestRow,
-  TaskRow,
+  SentRow,
 } from "../store.ts";
+import { namespaceColumn } from "../../base/namespace.ts";
 
 /** A column that a statement writes, with its value in an item. */
 export type Column<Item> =
@@ -49,6 +50,9 @@ export const instanceColumns: ColumnList<InstanceRow> = [
   integer((row) => row.createdAt),
   integer((row) => row.updatedAt),
   text((row) => row.quarantined),
+  text((row) => namespaceColumn(row.id)),
+  text((row) => row.app),
+  text((row) => row.history),
 ];
 
 export const finishedColumns: ColumnList<FinishedRow> = [
@@ -63,6 +67,9 @@ export const finishedColumns: ColumnList<FinishedRow> = [
   integer((row) => row.endedAt),
   integer((row) => row.tasks),
   integer((row) => row.tasksFailed),
+  text((row) => namespaceColumn(row.id)),
+  text((row) => row.app),
+  text((row) => row.history),
 ];
 
 export const historyColumns: ColumnList<HistoryRow> = [
@@ -71,20 +78,6 @@ export const historyColumns: ColumnList<HistoryRow> = [
   integer((row) => row.firstEvent),
   integer((row) => row.at),
   text((row) => row.events),
-];
-
-export const taskColumns: ColumnList<TaskRow> = [
-  integer((row) => row.instance),
-  integer((row) => row.task),
-  integer((row) => row.attempt),
-  text((row) => row.name),
-  integer((row) => row.type),
-  text((row) => row.status),
-  text((row) => row.worker),
-  integer((row) => row.startedAt),
-  integer((row) => row.endedAt),
-  integer((row) => row.retryCount),
-  text((row) => row.error),
 ];
 
 export const payloadColumns: ColumnList<PayloadRow> = [
@@ -98,6 +91,12 @@ export const outboxColumns: ColumnList<OutboxRow> = [
   integer((row) => row.target),
   integer((row) => row.number),
   text((row) => row.body),
+];
+
+export const sentColumns: ColumnList<SentRow> = [
+  integer((row) => row.source),
+  integer((row) => row.target),
+  integer((row) => row.number),
 ];
 
 export const offsetColumns: ColumnList<OffsetRow> = [

@@ -1,7 +1,8 @@
 import { Bug } from "../../base/assert.ts";
 import { EngineError } from "../../base/error.ts";
 import type { ErrorCode } from "../../base/error.ts";
-import { DamagedRow } from "../rows.ts";
+import { DamagedRow } from "../damaged-row.ts";
+import type { Migration } from "./sql-files.ts";
 
 /** Meaning of a client's error: a code, and a message without the client's own words. */
 export interface Fault {
@@ -47,8 +48,19 @@ export function unknownLayout(place: string): Fault {
   };
 }
 
-/** `STORE_NEWER` if a later version of Heddle has migrated the database. */
-export function checkSchemaVersion(version: number, known: number, place: string): void {
+/**
+ * `STORE_NEWER` if a later version of Heddle has migrated the database, `STORE_OLDER` if its layout is from before the
+ * first migration. A version of 0 is that of a database without tables.
+ */
+export function checkSchemaVersion(version: number, migrations: readonly Migration[], place: string): void {
+  const oldest = migrations[0]?.version ?? 0;
+  const known = migrations.at(-1)?.version ?? 0;
+  if (version > 0 && version < oldest) {
+    throw new EngineError(
+      "STORE_OLDER",
+      `the database ${place} has schema version ${version}, and this program reads versions from ${oldest} on: it was written by a version of Heddle before 0.2, which was never released; run that version, or give another database`,
+    );
+  }
   if (version <= known) return;
   throw new EngineError(
     "STORE_NEWER",

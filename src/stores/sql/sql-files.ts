@@ -7,6 +7,9 @@ export interface Migration {
   readonly sql: string;
 }
 
+/** Version of the first migration. Databases of version 1 have a layout that was never released. */
+const firstVersion = 2;
+
 /** Reads the SQL of one database from `queries/` and `migrations/` beside its code. */
 export class SqlFiles {
   readonly #folder: URL;
@@ -22,12 +25,12 @@ export class SqlFiles {
     return new Map(namesIn(folder).map((name) => [name.slice(0, -".sql".length), readIn(folder, name)]));
   }
 
-  /** Returns the migrations in the order they run: `0001_*.sql` first. */
+  /** Returns the migrations in the order they run: `0002_*.sql` first. */
   migrations(): Migration[] {
     const folder = new URL("migrations/", this.#folder);
     return namesIn(folder).map((name, place) => {
       const version = Number.parseInt(name, 10);
-      assert(version === place + 1, `migrations are numbered without gaps and without duplicates: ${name}`);
+      assert(version === place + firstVersion, `migrations are numbered without gaps and without duplicates: ${name}`);
       return { version, sql: readIn(folder, name) };
     });
   }

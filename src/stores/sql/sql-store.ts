@@ -3,10 +3,12 @@ import { EngineError } from "../../base/error.ts";
 import type { EndStatus } from "../../kernel/status.ts";
 import { isSameDocument } from "../document.ts";
 import { firstKey, lastKeyOf } from "../instance-key.ts";
+import type { RowCounts } from "../row-counts.ts";
 import { listInstances } from "../listing.ts";
+import { numberBefore } from "../message-number.ts";
 import {
   Columns,
-  toClaim,
+  toClaimed,
   toDefinition,
   toDocument,
   toDomain,
@@ -24,7 +26,6 @@ import {
   toSent,
   toShard,
   toSummary,
-  toTask,
 } from "../rows.ts";
 import type {
   Batch,
@@ -34,7 +35,7 @@ import type {
   DomainRow,
   FinishedRow,
   HistoryRow,
-  InstanceFilter,
+  StoredFilter,
   InstanceRow,
   InstanceSummary,
   JobRow,
@@ -47,7 +48,6 @@ import type {
   SavedDefinition,
   ShardClaim,
   Store,
-  TaskRow,
 } from "../store.ts";
 import {
   type ColumnList,
@@ -59,12 +59,14 @@ import {
   mailboxColumns,
   textKey,
 } from "./columns.ts";
+import { turnsIn } from "../turn-text.ts";
 import { inKeyOrder } from "./key-order.ts";
 import type { StatementResult, Row, SessionUse, SqlDriver, StatementCall, Value } from "./sql-driver.ts";
 import type { StatementName } from "./statements.ts";
 
-/** Name of the number of shards among the settings. */
+/** Names of settings. */
 const shardCount = "shard_count";
+const incarnation = "incarnation";
 
 /**
  * The part of a store that is the same on every SQL database: which statement runs with which values, and what its rows
@@ -128,12 +130,22 @@ export abstract class SqlStore<Driver extends SqlDriver = SqlDriver> implements 
    * Shards are read before members: an owner that is missing among the members was removed, and did not just join.
    */
   async heartbeat(member: string, about?: string): Promise<ClusterView> {
-    const [, shards, members] = await this.transaction("heartbeats", [
+    const [, settings, shards, members] = await this.transaction("heartbeats", [
       { name: "raise-heartbeat", values: [member, about ?? null] },
+      { name: "find-setting", values: [incarnation] },
       { name: "load-shards", values: [] },
       { name: "load-members", values: [] },
     ]);
-    return { members: this.#map(members?.rows, toMember), shards: this.#map(shards?.rows, toShard) };
+    return {
+      incarnation: this.#incarnation(settings),
+      members: this.#map(members?.rows, toMember),
+      shards: this.#map(shards?.rows, toShard),
+    };
+  }
+
+  async renewLease(member: string, atLeast: number): Promise<boolean> {
+    const [renewed] = await this.transaction("heartbeats", [{ name: "renew-lease", values: [member, atLeast] }]);
+    return renewed?.changes === 1;
   }
 
   /**
@@ -143,12 +155,49 @@ export abstract class SqlStore<Driver extends SqlDriver = SqlDriver> implements 
    * with this member's removal.
    */
   async claimShard(shard: number, owner: string): Promise<ShardClaim | undefined> {
-    const [, before, claim] = await this.transaction("commits", [
+    const [, before, claim, after, settings] = await this.transaction("commits", [
       { name: "insert-shard", values: [shard] },
       { name: "find-shard", values: [shard] },
       { name: "claim-shard", values: [shard, owner] },
+      { name: "find-shard", values: [shard] },
+      { name: "find-setting", values: [incarnation] },
     ]);
-    return claim?.changes === 1 ? this.#map(before?.rows, toClaim)[0] : undefined;
+    if (claim?.changes !== 1) return undefined;
+    const [claimed] = this.#map(before?.rows, toClaimed);
+    const [epoch] = this.#map(after?.rows, (row) => row.number("epoch"));
+    assert(claimed !== undefined && epoch !== undefined, "a shard that is claimed has its row");
+    return { ...claimed, epoch, incarnation: this.#incarnation(settings) };
+  }
+
+  /** A store that was never restored has no such setting. */
+  #incarnation(setting: StatementResult | undefined): number {
+    return this.#map(setting?.rows, (row) => row.number("value"))[0] ?? 0;
+  }
+
+  async beginIncarnation(): Promise<number> {
+    const [seconds] = await this.all("read-clock", [], (row) => row.number("seconds"));
+    const [, setting] = await this.transaction("other", [
+      { name: "settle-setting", values: [incarnation, 0] },
+      { name: "find-setting", values: [incarnation] },
+    ]);
+    const last = this.#incarnation(setting);
+    const next = Math.max(last + 1, seconds ?? 0);
+    const renumbering = [numberBefore(next) - numberBefore(last), numberBefore(next)];
+    const [raised] = await this.transaction("other", [
+      { name: "raise-incarnation", values: [next, last] },
+      { name: "raise-epochs", values: [] },
+      { name: "renumber-outbox", values: renumbering },
+      { name: "renumber-sent", values: renumbering },
+      { name: "renumber-offsets", values: renumbering },
+    ]);
+    if (raised?.changes === 1) return next;
+    throw new EngineError("STORE_LOCKED", `the incarnation of ${this.place} was raised by another process just now`);
+  }
+
+  async countRows(): Promise<RowCounts> {
+    const counts = await this.#first("count-rows", [], toRowCounts);
+    assert(counts !== undefined, "a count has a row");
+    return counts;
   }
 
   async listUnfinished(shard: number, page: { after: number; limit: number }): Promise<InstanceRow[]> {
@@ -157,15 +206,13 @@ export abstract class SqlStore<Driver extends SqlDriver = SqlDriver> implements 
   }
 
   async loadHistory(instances: readonly number[]): Promise<HistoryRow[]> {
-    return await this.all("load-history", [{ integers: instances }], toHistory);
+    return inTurnOrder(await this.all("load-history", [{ integers: instances }], toTurns));
   }
 
   async listHistory(instance: number, page: { afterTurn: number; limit: number }): Promise<HistoryRow[]> {
-    return await this.all("list-history", [instance, page.afterTurn, page.limit], toHistory);
-  }
-
-  async loadTasks(instance: number): Promise<TaskRow[]> {
-    return await this.all("load-tasks", [instance], toTask);
+    const found = inTurnOrder(await this.all("list-history", [instance, page.afterTurn, page.limit], toTurns));
+    const first = found.findIndex(({ turn }) => turn > page.afterTurn);
+    return first === -1 ? [] : found.slice(first, first + page.limit);
   }
 
   async loadPayloads(instance: number, refs: readonly number[]): Promise<string[]> {
@@ -185,7 +232,7 @@ export abstract class SqlStore<Driver extends SqlDriver = SqlDriver> implements 
     return await this.#first("find-finished", [id], toFinished);
   }
 
-  async listInstances(filter: InstanceFilter): Promise<InstanceSummary[]> {
+  async listInstances(filter: StoredFilter): Promise<InstanceSummary[]> {
     return await listInstances(
       {
         list: (walks) =>
@@ -388,6 +435,31 @@ export abstract class SqlStore<Driver extends SqlDriver = SqlDriver> implements 
       throw this.toOperationError(error);
     }
   }
+}
+
+function toRowCounts(row: Columns): RowCounts {
+  return {
+    unfinished: row.number("unfinished"),
+    finished: row.number("finished"),
+    messages: row.number("messages"),
+    mails: row.number("mails"),
+    requests: row.number("requests"),
+    definitions: row.number("definitions"),
+    jobs: row.number("jobs"),
+    domains: row.number("domains"),
+    documents: row.number("documents"),
+    logLines: row.number("logLines"),
+  };
+}
+
+/** A row without a number holds all turns of its instance. */
+function toTurns(row: Columns): HistoryRow[] {
+  return row.numberOrNull("turn") === null ? turnsIn(row.text("events"), row.number("instance")) : [toHistory(row)];
+}
+
+/** The places where turns are found come one after the other. */
+function inTurnOrder(found: HistoryRow[][]): HistoryRow[] {
+  return found.flat().sort((a, b) => a.instance - b.instance || a.turn - b.turn);
 }
 
 function toCount(row: Columns): number {

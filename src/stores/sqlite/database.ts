@@ -101,7 +101,7 @@ function checkHeader(file: string, options: { migrations: readonly Migration[]; 
       throw new EngineError("STORE_CORRUPT", `the file ${file} is a database of another program; give another file`);
     }
     const version = readNumber(db, "PRAGMA user_version");
-    checkSchemaVersion(version, options.migrations.at(-1)?.version ?? 0, file);
+    checkSchemaVersion(version, options.migrations, file);
   } finally {
     db.close();
   }

@@ -2,6 +2,7 @@ import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import type { ColumnList } from "../sql/columns.ts";
 import type { StatementResult, Row, SessionUse, SqlDriver, StatementCall, Value } from "../sql/sql-driver.ts";
 import { type StatementName, Statements } from "../sql/statements.ts";
+import type { DatabaseClock } from "../database-clock.ts";
 import { toDisk } from "../text.ts";
 import { openFile, openInMemory, settlePath, sqlFiles } from "./database.ts";
 import { FileIdentity } from "./file-identity.ts";
@@ -25,24 +26,25 @@ export class SqliteDriver implements SqlDriver {
   readonly #rollback: StatementSync;
 
   /** Preparing every statement proves that its tables and columns are there. */
-  private constructor(db: DatabaseSync, file: OwnedFile | undefined) {
+  private constructor(db: DatabaseSync, clock: DatabaseClock, file: OwnedFile | undefined) {
     this.#db = db;
     this.#file = file;
+    db.function("clock_seconds", () => Math.floor(clock.now() / 1000));
     this.#begin = db.prepare("BEGIN IMMEDIATE");
     this.#commit = db.prepare("COMMIT");
     this.#rollback = db.prepare("ROLLBACK");
     this.statements = new Statements(sqlFiles, (sql) => db.prepare(sql));
   }
 
-  static inMemory(): SqliteDriver {
-    return SqliteDriver.#over(openInMemory(), undefined);
+  static inMemory(clock: DatabaseClock): SqliteDriver {
+    return SqliteDriver.#over(openInMemory(), clock, undefined);
   }
 
-  static inFile(file: string): SqliteDriver {
+  static inFile(file: string, clock: DatabaseClock): SqliteDriver {
     const path = settlePath(file);
     const lock = FileLock.take(path);
     try {
-      const driver = SqliteDriver.#over(openFile(path), { lock, identity: new FileIdentity(path) });
+      const driver = SqliteDriver.#over(openFile(path), clock, { lock, identity: new FileIdentity(path) });
       driver.checkFile();
       return driver;
     } catch (error) {
@@ -51,9 +53,9 @@ export class SqliteDriver implements SqlDriver {
     }
   }
 
-  static #over(db: DatabaseSync, file: OwnedFile | undefined): SqliteDriver {
+  static #over(db: DatabaseSync, clock: DatabaseClock, file: OwnedFile | undefined): SqliteDriver {
     try {
-      return new SqliteDriver(db, file);
+      return new SqliteDriver(db, clock, file);
     } catch (error) {
       db.close();
       throw error;
@@ -101,14 +103,24 @@ export class SqliteDriver implements SqlDriver {
     return result;
   }
 
-  /** Folds the write-ahead log into the database, so that one file is left. */
+  /**
+   * Folds the write-ahead log into the database, so that one file is left; but not into a backup that was restored over
+   * it: `STORE_GONE`.
+   */
   async close(): Promise<void> {
+    const identity = this.#file?.identity;
+    const isOverwritten = identity?.isOverwritten === true;
     try {
-      if (this.#file) this.#db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+      if (identity && !isOverwritten) this.#db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
     } finally {
-      this.#db.close();
-      this.#file?.lock.release();
+      try {
+        if (isOverwritten) identity.whileAside(() => this.#db.close());
+        else this.#db.close();
+      } finally {
+        this.#file?.lock.release();
+      }
     }
+    if (isOverwritten) this.checkFile();
   }
 
   #rows(name: StatementName, values: readonly Value[]): readonly Row[] {

@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { EngineError } from "../../base/error.ts";
+import { type DatabaseClock, machineClock } from "../database-clock.ts";
 import { mailboxOf } from "../mailbox.ts";
 import type { Columns } from "../rows.ts";
 import { SqlStore } from "../sql/sql-store.ts";
@@ -23,10 +24,12 @@ export class SqliteStore extends SqlStore<SqliteDriver> {
   readonly clusters = "never";
   readonly lanes: number = 1;
   readonly place: string;
+  readonly #clock: DatabaseClock;
 
-  /** `:memory:` keeps everything in memory, until `close`. */
-  constructor(options: { file: string }) {
+  /** `:memory:` keeps everything in memory, until `close`. `clock` is that of the machine by default. */
+  constructor(options: { file: string; clock?: DatabaseClock }) {
     super();
+    this.#clock = options.clock ?? machineClock;
     if (typeof options.file !== "string" || options.file === "") {
       throw new EngineError("OPTION_INVALID", `the database needs a file name, got ${JSON.stringify(options.file)}`);
     }
@@ -34,7 +37,7 @@ export class SqliteStore extends SqlStore<SqliteDriver> {
   }
 
   async openDriver(): Promise<SqliteDriver> {
-    return this.place === inMemory ? SqliteDriver.inMemory() : SqliteDriver.inFile(this.place);
+    return this.place === inMemory ? SqliteDriver.inMemory(this.#clock) : SqliteDriver.inFile(this.place, this.#clock);
   }
 
   toOpeningError(error: unknown): Error {

@@ -13,11 +13,14 @@ export function closingSuite(name: string, makeBus: MakeBus): void {
       sender.send(meeting.address("b"), "before");
       await meeting.settle();
       sender.send(meeting.address("b"), "on its way");
-      connection.close();
+      const closing = connection.close();
       sender.send(meeting.address("b"), "after");
       sender.send(meeting.address("a"), "to another");
+      await closing;
       await meeting.settle();
       assert.deepEqual(closed.heard, ["before"]);
+      assert.equal(connection.isConnected, false);
+      assert.equal(connection.send(meeting.address("a"), "from the closed one"), false);
       assert.deepEqual(open.heard, ["to another"]);
     });
 
@@ -25,10 +28,10 @@ export function closingSuite(name: string, makeBus: MakeBus): void {
       const meeting = await Meeting.of(t, makeBus);
       const ears = new Ears();
       const connection = await meeting.connect("a", ears.listener);
-      connection.close();
-      connection.close();
+      await connection.close();
+      await connection.close();
       const again = await meeting.connect("a", ears.listener);
-      connection.close();
+      await connection.close();
       again.send(meeting.address("a"), "again");
       await meeting.settle();
       assert.deepEqual(ears.heard, ["again"]);

@@ -1,6 +1,9 @@
 import type { TestContext } from "node:test";
 import type { Bus, BusConnection } from "../../../src/cluster/bus.ts";
 
+/** Which client of a subject connects. */
+export type By = "bus" | "other" | "foreign";
+
 /**
  * A bus in good health. `other` reaches the same members through a client of its own, where there is such a thing: what
  * is sent on one is heard on both.
@@ -8,6 +11,8 @@ import type { Bus, BusConnection } from "../../../src/cluster/bus.ts";
 export interface Subject {
   readonly bus: Bus;
   readonly other: Bus;
+  /** The bus of another cluster, on the same server where there is one. */
+  readonly foreign: Bus;
   /** Resolves when all that was sent has been heard, or would have been. */
   readonly settle: () => Promise<void>;
   readonly close: () => Promise<void>;
@@ -44,7 +49,7 @@ export class Meeting {
     return `${this.#prefix}-${name}`;
   }
 
-  async connect(name: string, listener: (text: string) => void, by: "bus" | "other" = "bus"): Promise<BusConnection> {
+  async connect(name: string, listener: (text: string) => void, by: By = "bus"): Promise<BusConnection> {
     const connection = this.#subject[by].connect(this.address(name), listener);
     this.#t.after(() => connection.close());
     await this.settle();

@@ -17,7 +17,32 @@ const texts: [what: string, text: string][] = [
   ["the longest there may be, in wide letters", "域".repeat(busTextLengthMax)],
 ];
 
+/** Addresses that no member has: whoever writes to a member says where the answer goes. */
+const addresses: [what: string, address: string][] = [
+  ["none", ""],
+  ["a long one", "x".repeat(5000)],
+  ["one that is long when it is escaped", "域".repeat(500)],
+  ["wildcards", "*.>"],
+  ["line ends", "a\r\nPUB x 0\r\n"],
+];
+
 export function textSuite(name: string, makeBus: MakeBus): void {
+  describe(`${name}: a message to an odd address does not harm the connection`, () => {
+    for (const [what, address] of addresses) {
+      test(what, async (t) => {
+        const meeting = await Meeting.of(t, makeBus);
+        const ears = new Ears();
+        const connection = await meeting.connect("a", ears.listener);
+        connection.send(address, "lost");
+        await meeting.settle();
+        connection.send(meeting.address("a"), "heard");
+        await meeting.settle();
+        assert.deepEqual(ears.heard, ["heard"]);
+        assert.equal(connection.isConnected, true);
+      });
+    }
+  });
+
   describe(`${name}: text arrives as it was`, () => {
     for (const [what, text] of texts) {
       test(what, async (t) => {

@@ -6,6 +6,7 @@ import { documentsSuite } from "./documents.ts";
 import { domainsSuite } from "./domains.ts";
 import { fencesSuite } from "./fences.ts";
 import { historySuite } from "./history.ts";
+import { incarnationSuite } from "./incarnation.ts";
 import { instancesSuite } from "./instances.ts";
 import { jobsSuite } from "./jobs.ts";
 import { leasesSuite } from "./leases.ts";
@@ -18,9 +19,9 @@ import { payloadsSuite } from "./payloads.ts";
 import { purgeSuite } from "./purge.ts";
 import { requestsSuite } from "./requests.ts";
 import { shardCountSuite } from "./shard-count.ts";
-import { tasksSuite } from "./tasks.ts";
 import { textSuite } from "./text.ts";
 import { trimsSuite } from "./trims.ts";
+import { turnPlacesSuite } from "./turn-places.ts";
 import type { MakeStore, StoreSuite } from "./subject.ts";
 
 const suites: readonly StoreSuite[] = [
@@ -33,9 +34,9 @@ const suites: readonly StoreSuite[] = [
   historySuite,
   instancesSuite,
   listingSuite,
-  tasksSuite,
   payloadsSuite,
   outboxSuite,
+  incarnationSuite,
   requestsSuite,
   mailSuite,
   domainsSuite,
@@ -45,6 +46,7 @@ const suites: readonly StoreSuite[] = [
   linesSuite,
   purgeSuite,
   trimsSuite,
+  turnPlacesSuite,
   textSuite,
 ];
 

@@ -1,16 +1,26 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { hasCode } from "../../../src/base/error.ts";
-import { fresh, freshDurable, Owner } from "./subject.ts";
+import type { ShardClaim } from "../../../src/stores/store.ts";
+import { fresh, freshDurable, Owner, withoutEpochs } from "./subject.ts";
 import type { MakeStore } from "./subject.ts";
 import { historyRow } from "./rows.ts";
+
+/** The epoch of a claim between the times of this machine's clock, which is also the database's, in seconds. */
+async function clockAround(
+  claim: () => Promise<ShardClaim | undefined>,
+): Promise<{ from: number; epoch: number; to: number }> {
+  const from = Math.floor(Date.now() / 1000);
+  const epoch = (await claim())?.epoch ?? 0;
+  return { from, epoch, to: Math.floor(Date.now() / 1000) };
+}
 
 export function claimSuite(name: string, makeStore: MakeStore): void {
   describe(`${name}: claiming a shard`, () => {
     test("a new shard counts as released and has nothing", async (t) => {
       const store = await fresh(t, makeStore);
-      assert.deepEqual(await store.claimShard(7, "a"), {
-        epoch: 1,
+      assert.deepEqual(withoutEpochs(await store.claimShard(7, "a")), {
+        incarnation: 0,
         lastBatch: 0,
         lastKey: 0,
         released: true,
@@ -18,11 +28,16 @@ export function claimSuite(name: string, makeStore: MakeStore): void {
       });
     });
 
-    test("each claim raises the epoch, of that shard alone", async (t) => {
+    test("each claim raises the epoch, of that shard alone, and at least to the database's clock in seconds", async (t) => {
       const store = await fresh(t, makeStore);
-      await store.claimShard(1, "a");
-      assert.equal((await store.claimShard(1, "b"))?.epoch, 2);
-      assert.equal((await store.claimShard(2, "b"))?.epoch, 1);
+      const before = await clockAround(() => store.claimShard(1, "a"));
+      const epochs: number[] = [];
+      for (let claims = 0; claims < 40; claims++) epochs.push((await store.claimShard(1, "b"))?.epoch ?? 0);
+      assert.ok(before.from <= before.epoch && before.epoch <= before.to, JSON.stringify(before));
+      let last = before.epoch;
+      for (const epoch of epochs) assert.ok(epoch > last && (last = epoch) > 0, epochs.join(" "));
+      const other = await clockAround(() => store.claimShard(2, "b"));
+      assert.ok(other.from <= other.epoch && other.epoch <= other.to, JSON.stringify(other));
     });
 
     test("a claim tells the last batch and the highest key", async (t) => {
@@ -30,8 +45,8 @@ export function claimSuite(name: string, makeStore: MakeStore): void {
       const owner = await Owner.claim(store);
       await owner.commit({}, { lastKey: 5 });
       await owner.commit({}, { lastKey: 9 });
-      assert.deepEqual(await store.claimShard(0, "b"), {
-        epoch: 2,
+      assert.deepEqual(withoutEpochs(await store.claimShard(0, "b")), {
+        incarnation: 0,
         lastBatch: 2,
         lastKey: 9,
         released: false,
@@ -74,8 +89,8 @@ export function claimSuite(name: string, makeStore: MakeStore): void {
       const row = historyRow({ instance: 1, turn: 0 });
       await (await Owner.claim(subject.store)).commit({ history: [row] }, { lastKey: 1, released: true });
       const again = await subject.reopen();
-      assert.deepEqual(await again.claimShard(0, "b"), {
-        epoch: 2,
+      assert.deepEqual(withoutEpochs(await again.claimShard(0, "b")), {
+        incarnation: 0,
         lastBatch: 1,
         lastKey: 1,
         released: true,

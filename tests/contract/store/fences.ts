@@ -59,12 +59,8 @@ function togetherSuite(name: string, makeStore: MakeStore): void {
       assert.deepEqual(await written(store), [1, 2, 3]);
       const claims = await Promise.all([1, 2, 3].map((shard) => store.claimShard(shard, "b")));
       assert.deepEqual(
-        claims.map((claim) => [claim?.epoch, claim?.lastBatch]),
-        [
-          [2, 1],
-          [6, 1],
-          [2, 3],
-        ],
+        claims.map((claim) => claim?.lastBatch),
+        [1, 1, 3],
       );
     });
 

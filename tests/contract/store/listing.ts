@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { TestContext } from "node:test";
-import type { InstanceFilter, Store } from "../../../src/stores/store.ts";
+import type { InstanceFilter, Store, StoredFilter } from "../../../src/stores/store.ts";
 import { fresh, Owner } from "./subject.ts";
 import type { MakeStore } from "./subject.ts";
 import { finishedRow, instanceRow } from "./rows.ts";
@@ -110,6 +110,38 @@ export function listingSuite(name: string, makeStore: MakeStore): void {
       assert.deepEqual(await store.listInstances({ ...page, status: ["Success"] }), found);
     });
 
+    test("a list of one namespace has the instances of no other, and an application those of its own", async (t) => {
+      const store = await fresh(t, makeStore);
+      const owner = await Owner.claim(store);
+      await owner.commit({
+        instances: [
+          instanceRow({ key: 1, id: "order-1", app: "shop" }),
+          instanceRow({ key: 3, id: "@acme/order-1", workflow: "@acme/nightly", app: "shop" }),
+          instanceRow({ key: 5, id: "@acme-2/order-1", workflow: "@acme-2/nightly" }),
+        ],
+        finished: [
+          finishedRow({ key: 2, id: "order-2" }),
+          finishedRow({ key: 4, id: "@acme/order-2", workflow: "@acme/nightly", app: "bill" }),
+          finishedRow({ key: 6, id: "@acme/order-3", workflow: "@acme/nightly", app: "shop", status: "Failed" }),
+          finishedRow({ key: 8, id: "@a/order-2", workflow: "@a/nightly" }),
+        ],
+      });
+      const keysOf = async (filter: Partial<StoredFilter>): Promise<number[]> =>
+        (await store.listInstances({ limit: 10, ...filter })).map(({ key }) => key);
+      assert.deepEqual(await keysOf({}), [8, 6, 5, 4, 3, 2, 1]);
+      assert.deepEqual(await keysOf({ namespace: "default" }), [2, 1]);
+      assert.deepEqual(await keysOf({ namespace: "acme" }), [6, 4, 3]);
+      assert.deepEqual(await keysOf({ namespace: "acme", limit: 2 }), [6, 4]);
+      assert.deepEqual(await keysOf({ namespace: "acme", status: ["Success"] }), [4]);
+      assert.deepEqual(await keysOf({ namespace: "acme", workflow: "@acme/nightly", before: place(6) }), [4, 3]);
+      assert.deepEqual(await keysOf({ namespace: "acme", idPrefix: "@acme/order-3" }), [6]);
+      assert.deepEqual(await keysOf({ namespace: "acme", idPrefix: "order" }), []);
+      assert.deepEqual(await keysOf({ namespace: "default", workflow: "@acme/nightly" }), []);
+      assert.deepEqual(await keysOf({ namespace: "nobody" }), []);
+      assert.deepEqual(await keysOf({ app: "shop" }), [6, 3, 1]);
+      assert.deepEqual(await keysOf({ namespace: "acme", app: "shop", status: ["Failed", "Running"] }), [6, 3]);
+    });
+
     test("a summary has every field", async (t) => {
       const store = await populated(t, makeStore);
       const both = await store.listInstances({ idPrefix: "order-", limit: 10 });
@@ -125,6 +157,7 @@ export function listingSuite(name: string, makeStore: MakeStore): void {
           endedAt: null,
           reason: null,
           quarantined: "broke",
+          app: null,
         },
       );
       assert.deepEqual(
@@ -138,6 +171,7 @@ export function listingSuite(name: string, makeStore: MakeStore): void {
           endedAt: 3_002,
           reason: "boom",
           quarantined: null,
+          app: null,
         },
       );
     });

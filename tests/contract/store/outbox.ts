@@ -142,7 +142,7 @@ function sentSuite(name: string, makeStore: MakeStore): void {
       ]);
     });
 
-    test("what others sent, and what it was sent itself, does not count", async (t) => {
+    test("what others sent, what it was sent itself, and what a receiver says of it, does not count", async (t) => {
       const store = await fresh(t, makeStore);
       const owners = [await Owner.claim(store, 1), await Owner.claim(store, 2)] as const;
       await Owner.commitTogether(owners, {
@@ -161,7 +161,15 @@ function sentSuite(name: string, makeStore: MakeStore): void {
         { target: 1, number: 3 },
         { target: 3, number: 3 },
       ]);
-      assert.deepEqual(await store.loadSent(9), [{ target: 1, number: 8 }]);
+      assert.deepEqual(await store.loadSent(9), []);
+    });
+
+    test("a refused commit has sent nothing", async (t) => {
+      const store = await fresh(t, makeStore);
+      const zombie = await Owner.claim(store, 1);
+      await Owner.claim(store, 1);
+      await assert.rejects(zombie.commit({ outbox: threeMessages({ source: 1, target: 2 }) }));
+      assert.deepEqual(await store.loadSent(1), []);
     });
 
     test("it outlives the closing, also when all was read", async (t) => {

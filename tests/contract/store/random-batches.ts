@@ -10,9 +10,10 @@ import type {
   OutboxRow,
   DomainRow,
   RequestRow,
-  TaskRow,
   TrimRow,
+  TurnText,
 } from "../../../src/stores/store.ts";
+import { appendTurn } from "../../../src/stores/turn-text.ts";
 
 /** Few values, so that rows meet each other often. */
 const key = fc.integer({ min: 1, max: 6 });
@@ -30,6 +31,17 @@ const textOrNull = fc.option(text);
 const unfinished = fc.constantFrom("Ready" as const, "Running" as const, "Paused" as const);
 const ended = fc.constantFrom("Success" as const, "Failed" as const, "Terminated" as const);
 
+/** Turns in the row of an instance have other numbers than those in rows of their own. */
+const turnText = fc.option(
+  fc.uniqueArray(text, { minLength: 1, maxLength: 3 }).map((all) => {
+    let joined: TurnText | null = null;
+    for (const [place, events] of all.entries()) {
+      joined = appendTurn(joined, { instance: 0, turn: 100 + place, firstEvent: place, at: place, events });
+    }
+    return joined;
+  }),
+);
+
 const instance = fc.record<InstanceRow>({
   key: unfinishedKey,
   id: text,
@@ -43,6 +55,8 @@ const instance = fc.record<InstanceRow>({
   createdAt: time,
   updatedAt: time,
   quarantined: textOrNull,
+  app: textOrNull,
+  history: turnText,
 });
 
 /** Whatever ends was created before. */
@@ -58,23 +72,11 @@ const finished = fc.record<FinishedRow>({
   endedAt: time.map((at) => 20 + at),
   tasks: small,
   tasksFailed: small,
+  app: textOrNull,
+  history: turnText,
 });
 
 const history = fc.record<HistoryRow>({ instance: key, turn: time, firstEvent: small, at: time, events: text });
-
-const task = fc.record<TaskRow>({
-  instance: key,
-  task: small,
-  attempt: small,
-  name: text,
-  type: small,
-  status: fc.constantFrom("Pending" as const, "Running" as const, "Canceled" as const),
-  worker: textOrNull,
-  startedAt: fc.option(time),
-  endedAt: fc.option(time),
-  retryCount: small,
-  error: textOrNull,
-});
 
 const trim = fc.record<TrimRow>({ instance: key, turn: time, ref: time });
 const outbox = fc.record<OutboxRow>({ source: shard, target: small, number: time, body: text });
@@ -108,7 +110,6 @@ export const changes = fc.record<Changes>({
   finished: few(finished, (row) => row.key),
   finishedReopened: keys,
   history: few(history, (row) => [row.instance, row.turn]),
-  tasks: few(task, (row) => [row.instance, row.task, row.attempt]),
   payloads: few(fc.record({ instance: key, ref: time, body: text }), (row) => [row.instance, row.ref]),
   outbox: few(outbox, (row) => [row.source, row.target, row.number]),
   offsets: few(mark, (row) => [row.shard, row.source]),

@@ -9,6 +9,7 @@ export type Step =
   | { readonly kind: "commit"; readonly fences: readonly RandomFence[]; readonly changes: Changes }
   | { readonly kind: "join"; readonly id: string; readonly address: string }
   | { readonly kind: "heartbeat"; readonly id: string }
+  | { readonly kind: "renewLease"; readonly id: string; readonly atLeast: number }
   | { readonly kind: "remove"; readonly id: string; readonly ifHeartbeat: number | null }
   | { readonly kind: "post"; readonly mailbox: string; readonly body: string; readonly at: number }
   | { readonly kind: "delete-mail"; readonly index: number }
@@ -65,6 +66,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 12, arbitrary: fc.record({ ...kind("commit"), fences, changes }) },
   { weight: 4, arbitrary: fc.record({ ...kind("join"), id, address: text }) },
   { weight: 2, arbitrary: fc.record({ ...kind("heartbeat"), id }) },
+  { weight: 1, arbitrary: fc.record({ ...kind("renewLease"), id, atLeast: fc.nat(4) }) },
   {
     weight: 1,
     arbitrary: fc.record({ ...kind("remove"), id, ifHeartbeat: fc.option(fc.integer({ min: 0, max: 2 })) }),

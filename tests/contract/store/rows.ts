@@ -7,8 +7,10 @@ import type {
   JobRow,
   OutboxRow,
   RequestRow,
-  TaskRow,
+  TurnText,
 } from "../../../src/stores/store.ts";
+import { assert } from "../../../src/base/assert.ts";
+import { appendTurn } from "../../../src/stores/turn-text.ts";
 
 /** Rows with every field set; a test names only the fields that it is about. */
 
@@ -25,6 +27,8 @@ export function instanceRow(row: Partial<InstanceRow> & { key: number }): Instan
     createdAt: 1_000 + row.key,
     updatedAt: 2_000 + row.key,
     quarantined: null,
+    app: null,
+    history: null,
     ...row,
   };
 }
@@ -41,6 +45,8 @@ export function finishedRow(row: Partial<FinishedRow> & { key: number }): Finish
     endedAt: 3_000 + row.key,
     tasks: 1,
     tasksFailed: 0,
+    app: null,
+    history: null,
     ...row,
   };
 }
@@ -49,19 +55,12 @@ export function historyRow(row: Partial<HistoryRow> & { instance: number; turn: 
   return { firstEvent: row.turn * 2, at: 1_000 + row.turn, events: `[{"turn":${row.turn}}]`, ...row };
 }
 
-export function taskRow(row: Partial<TaskRow> & { instance: number; task: number }): TaskRow {
-  return {
-    attempt: 1,
-    name: `task-${row.task}`,
-    type: 1,
-    status: "Running",
-    worker: "inline",
-    startedAt: 1_000,
-    endedAt: null,
-    retryCount: 0,
-    error: null,
-    ...row,
-  };
+/** The text of these turns of an instance, for its row. */
+export function textOf(instance: number, turns: readonly number[]): TurnText {
+  let text: TurnText | null = null;
+  for (const turn of turns) text = appendTurn(text, historyRow({ instance, turn }));
+  assert(text !== null, "a history has a turn");
+  return text;
 }
 
 export function outboxRow(row: Partial<OutboxRow> & { target: number; number: number }): OutboxRow {

@@ -1,3 +1,4 @@
+import { viewWithoutEpochs, withoutEpochs } from "./subject.ts";
 import { unreachable } from "../../../src/base/assert.ts";
 import { EngineError } from "../../../src/base/error.ts";
 import { Fenced } from "../../../src/stores/store.ts";
@@ -24,8 +25,10 @@ export class StepTaker {
         return await this.#commit(step);
       case "join":
         return await store.join(step);
+      case "renewLease":
+        return await store.renewLease(step.id, step.atLeast);
       case "heartbeat":
-        return await store.heartbeat(step.id);
+        return viewWithoutEpochs(await store.heartbeat(step.id));
       case "remove":
         return await store.removeMember(step.id, step.ifHeartbeat ?? undefined);
       case "post":
@@ -58,7 +61,7 @@ export class StepTaker {
   async #claim({ shard, owner }: Step & { kind: "claim" }): Promise<unknown> {
     const claim = await this.#store.claimShard(shard, owner);
     if (claim) this.#claims.set(shard, { epoch: claim.epoch, batch: claim.lastBatch });
-    return claim;
+    return withoutEpochs(claim);
   }
 
   async #commit({ fences, changes }: Step & { kind: "commit" }): Promise<unknown> {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { noChanges } from "../../../src/stores/store.ts";
-import type { Batch, Changes, Fence, Store } from "../../../src/stores/store.ts";
+import type { ClusterView, Batch, Changes, Fence, Store } from "../../../src/stores/store.ts";
 
 /** An open store that nobody else uses. */
 export interface Subject {
@@ -106,4 +106,16 @@ export class Owner {
   async commit(changes: Partial<Changes>, rest: Partial<Fence> = {}): Promise<void> {
     await Owner.commitTogether([this], changes, rest);
   }
+}
+
+/** A claim or a row of a shard without its epoch, which depends on the clock. */
+export function withoutEpochs(row: { readonly epoch: number } | undefined): object | undefined {
+  if (row === undefined) return undefined;
+  const { epoch: _, ...rest } = row;
+  return rest;
+}
+
+/** Each store has a clock of its own, from which epochs come. */
+export function viewWithoutEpochs(view: ClusterView): object {
+  return { ...view, shards: view.shards.map(withoutEpochs) };
 }

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { mailboxOf } from "../../../src/stores/mailbox.ts";
+import type { HistoryRow, TurnText } from "../../../src/stores/store.ts";
+import { appendTurn } from "../../../src/stores/turn-text.ts";
 import { fresh, Owner } from "./subject.ts";
 import type { MakeStore } from "./subject.ts";
 import {
@@ -12,7 +14,6 @@ import {
   jobRow,
   outboxRow,
   requestRow,
-  taskRow,
 } from "./rows.ts";
 
 /** Text is opaque and comes back unit for unit, also where it is no well-formed Unicode. */
@@ -28,6 +29,8 @@ const texts: [what: string, text: string][] = [
   ["a byte order mark", "\ufeffa"],
   ["the ends of Unicode", "\uffff\u{10ffff}"],
   ["line ends and quotes", "\r\n\t'\"\\`;--"],
+  ["line ends of Unicode", "\u2028\u2029\u0085"],
+  ["what looks like the head of a turn", "]],[0,0,0,1,"],
   ["numbers", "0012.50"],
   ["both forms of one message", "é e\u0301"],
   ["JSON with repeated keys", '{"b":1,"a":2,"b":1e400}'],
@@ -39,12 +42,13 @@ export function textSuite(name: string, makeStore: MakeStore): void {
       test(what, async (t) => {
         const store = await fresh(t, makeStore);
         const owner = await Owner.claim(store);
-        const rows = rowsWith(text);
+        const turns = [0, 1].map((turn) => historyRow({ instance: 2, turn, events: text }));
+        const rows = rowsWith(text, turns);
         await owner.commit(rows);
         assert.deepEqual(await store.listUnfinished(0, { after: 0, limit: 1 }), rows.instances);
         assert.deepEqual(await store.findFinished(text), rows.finished[0]);
         assert.deepEqual(await store.loadHistory([1]), rows.history);
-        assert.deepEqual(await store.loadTasks(1), rows.tasks);
+        assert.deepEqual(await store.loadHistory([2]), turns);
         assert.deepEqual(await store.loadPayloads(1, [1]), [text]);
         assert.deepEqual(await store.loadOutbox([1]), rows.outbox);
         assert.deepEqual(await store.findDefinition(text, text), rows.definitions[0]);
@@ -103,11 +107,12 @@ export function textSuite(name: string, makeStore: MakeStore): void {
       test(`${what}, in what members share`, async (t) => {
         const store = await fresh(t, makeStore);
         await store.join({ id: text, address: text });
-        await store.claimShard(0, text);
+        const epoch = (await store.claimShard(0, text))?.epoch;
         assert.equal(await store.claimShard(0, `${text}, another one`), undefined);
         assert.deepEqual(await store.heartbeat(text, text), {
+          incarnation: 0,
           members: [{ id: text, address: text, heartbeat: 1, about: text }],
-          shards: [{ shard: 0, epoch: 1, owner: text, released: false }],
+          shards: [{ shard: 0, epoch, owner: text, lastBatch: 0, released: false }],
         });
         await store.post({ mailbox: text, body: text, at: 0 });
         await store.post({ mailbox: mailboxOf(text), body: "", at: 0 });
@@ -134,13 +139,18 @@ export function textSuite(name: string, makeStore: MakeStore): void {
   });
 }
 
-function rowsWith(text: string) {
+function joined(turns: readonly HistoryRow[]): TurnText | null {
+  let text: TurnText | null = null;
+  for (const turn of turns) text = appendTurn(text, turn);
+  return text;
+}
+
+function rowsWith(text: string, turns: readonly HistoryRow[]) {
   return {
     definitions: [definitionRow({ name: text, version: text, spec: text })],
     instances: [instanceRow({ key: 1, id: text, workflow: text, version: text, quarantined: text })],
-    finished: [finishedRow({ key: 2, id: text, workflow: text, version: text, reason: text })],
+    finished: [finishedRow({ key: 2, id: text, workflow: text, version: text, reason: text, history: joined(turns) })],
     history: [historyRow({ instance: 1, turn: 0, events: text })],
-    tasks: [taskRow({ instance: 1, task: 0, name: text, worker: text, error: text })],
     payloads: [{ instance: 1, ref: 1, body: text }],
     outbox: [outboxRow({ target: 1, number: 1, body: text })],
     requests: [requestRow({ idempotencyKey: text })],

@@ -4,26 +4,25 @@ import { hasCode } from "../../../src/base/error.ts";
 import type { Changes, Store } from "../../../src/stores/store.ts";
 import { fresh, freshDurable, Owner } from "./subject.ts";
 import type { MakeStore } from "./subject.ts";
-import { finishedRow, historyRow, instanceRow, taskRow } from "./rows.ts";
+import { finishedRow, historyRow, instanceRow } from "./rows.ts";
 
 const isFenced = (error: unknown) => hasCode(error, "STORE_FENCED");
 const isData = (error: unknown) => hasCode(error, "STORE_DATA");
 
 const numbers = [0, 1, 2, 3, 4];
 
-/** An instance with the turns, tasks and references 0 to 4. */
+/** An instance with the turns and references 0 to 4. */
 function everythingOf(key: number): Partial<Changes> {
   return {
     instances: [instanceRow({ key })],
     history: numbers.map((turn) => historyRow({ instance: key, turn })),
-    tasks: numbers.map((task) => taskRow({ instance: key, task })),
     payloads: numbers.map((ref) => ({ instance: key, ref, body: `${ref}` })),
   };
 }
 
-const whole = { turns: numbers, tasks: numbers, refs: numbers };
+const whole = { turns: numbers, refs: numbers };
 
-/** What is there of an instance's turns, tasks and references. */
+/** Turns and references of an instance that the store has. */
 async function leftOf(store: Store, key: number): Promise<typeof whole> {
   const refs: number[] = [];
   for (let ref = 0; ref < 10; ref++) {
@@ -35,7 +34,6 @@ async function leftOf(store: Store, key: number): Promise<typeof whole> {
   }
   return {
     turns: (await store.loadHistory([key])).map(({ turn }) => turn),
-    tasks: (await store.loadTasks(key)).map(({ task }) => task),
     refs,
   };
 }
@@ -47,12 +45,12 @@ export function trimsSuite(name: string, makeStore: MakeStore): void {
 
 function goingSuite(name: string, makeStore: MakeStore): void {
   describe(`${name}: what a trim takes away`, () => {
-    test("earlier turns, all tasks and lower references go, and later ones stay as they are", async (t) => {
+    test("earlier turns and lower references go, and later ones stay as they are", async (t) => {
       const store = await fresh(t, makeStore);
       const owner = await Owner.claim(store);
       await owner.commit(everythingOf(1));
       await owner.commit({ trims: [{ instance: 1, turn: 3, ref: 2 }] });
-      assert.deepEqual(await leftOf(store, 1), { turns: [3, 4], tasks: [], refs: [2, 3, 4] });
+      assert.deepEqual(await leftOf(store, 1), { turns: [3, 4], refs: [2, 3, 4] });
       assert.deepEqual(
         await store.listHistory(1, { afterTurn: -1, limit: 10 }),
         [3, 4].map((turn) => historyRow({ instance: 1, turn })),
@@ -65,19 +63,11 @@ function goingSuite(name: string, makeStore: MakeStore): void {
       const owner = await Owner.claim(store);
       await owner.commit(everythingOf(1));
       await owner.commit({ trims: [{ instance: 1, turn: 0, ref: 0 }] });
-      assert.deepEqual(await leftOf(store, 1), { turns: numbers, tasks: [], refs: numbers });
+      assert.deepEqual(await leftOf(store, 1), { turns: numbers, refs: numbers });
       await owner.commit({ trims: [{ instance: 1, turn: 0, ref: 2 ** 50 }] });
-      assert.deepEqual(await leftOf(store, 1), { turns: numbers, tasks: [], refs: [] });
+      assert.deepEqual(await leftOf(store, 1), { turns: numbers, refs: [] });
       await owner.commit({ trims: [{ instance: 1, turn: 2 ** 50, ref: 0 }] });
-      assert.deepEqual(await leftOf(store, 1), { turns: [], tasks: [], refs: [] });
-    });
-
-    test("every attempt of a task goes", async (t) => {
-      const store = await fresh(t, makeStore);
-      const owner = await Owner.claim(store);
-      await owner.commit({ tasks: [1, 2, 3].map((attempt) => taskRow({ instance: 1, task: 7, attempt })) });
-      await owner.commit({ trims: [{ instance: 1, turn: 0, ref: 0 }] });
-      assert.deepEqual(await store.loadTasks(1), []);
+      assert.deepEqual(await leftOf(store, 1), { turns: [], refs: [] });
     });
 
     test("the instance itself stays, and other instances keep everything, also its neighbours", async (t) => {
@@ -86,7 +76,7 @@ function goingSuite(name: string, makeStore: MakeStore): void {
       for (const key of [1, 2, 3, 12, 22]) await owner.commit(everythingOf(key));
       await owner.commit({ finished: [finishedRow({ key: 4 })] });
       await owner.commit({ trims: [{ instance: 2, turn: 9, ref: 9 }] });
-      assert.deepEqual(await leftOf(store, 2), { turns: [], tasks: [], refs: [] });
+      assert.deepEqual(await leftOf(store, 2), { turns: [], refs: [] });
       for (const key of [1, 3, 12, 22]) assert.deepEqual(await leftOf(store, key), whole);
       const keys = (await store.listInstances({ limit: 10 })).map(({ key }) => key);
       assert.deepEqual(keys, [22, 12, 4, 3, 2, 1]);
@@ -102,10 +92,10 @@ function goingSuite(name: string, makeStore: MakeStore): void {
         { instance: 3, turn: 2, ref: 2 },
       ];
       await owner.commit({ trims });
-      assert.deepEqual(await leftOf(store, 1), { turns: [4], tasks: [], refs: [1, 2, 3, 4] });
+      assert.deepEqual(await leftOf(store, 1), { turns: [4], refs: [1, 2, 3, 4] });
       assert.deepEqual(await leftOf(store, 2), whole);
-      assert.deepEqual(await leftOf(store, 3), { turns: [2, 3, 4], tasks: [], refs: [2, 3, 4] });
-      assert.deepEqual(await leftOf(store, 4), { turns: [1, 2, 3, 4], tasks: [], refs: [4] });
+      assert.deepEqual(await leftOf(store, 3), { turns: [2, 3, 4], refs: [2, 3, 4] });
+      assert.deepEqual(await leftOf(store, 4), { turns: [1, 2, 3, 4], refs: [4] });
     });
 
     test("there may be many of them in a batch", async (t) => {
@@ -132,7 +122,7 @@ function goingSuite(name: string, makeStore: MakeStore): void {
       const trims = [1, 99].map((instance) => ({ instance, turn: 5, ref: 5 }));
       await owner.commit({ trims });
       await owner.commit({ trims });
-      assert.deepEqual(await leftOf(store, 1), { turns: [], tasks: [], refs: [] });
+      assert.deepEqual(await leftOf(store, 1), { turns: [], refs: [] });
       assert.deepEqual(await store.listUnfinished(0, { after: 0, limit: 10 }), [instanceRow({ key: 1 })]);
     });
 
@@ -142,7 +132,7 @@ function goingSuite(name: string, makeStore: MakeStore): void {
       const owner = await Owner.claim(subject.store);
       await owner.commit(everythingOf(1));
       await owner.commit({ trims: [{ instance: 1, turn: 3, ref: 2 }] });
-      assert.deepEqual(await leftOf(await subject.reopen(), 1), { turns: [3, 4], tasks: [], refs: [2, 3, 4] });
+      assert.deepEqual(await leftOf(await subject.reopen(), 1), { turns: [3, 4], refs: [2, 3, 4] });
     });
   });
 }
@@ -154,7 +144,6 @@ function batchSuite(name: string, makeStore: MakeStore): void {
     const anew: Partial<Changes> = {
       trims,
       history: [historyRow({ instance: 1, turn: 5 })],
-      tasks: [taskRow({ instance: 1, task: 0, attempt: 1, status: "Pending" })],
       payloads: [{ instance: 1, ref: 5, body: "5" }],
     };
 
@@ -163,8 +152,7 @@ function batchSuite(name: string, makeStore: MakeStore): void {
       const owner = await Owner.claim(store);
       await owner.commit(everythingOf(1));
       await owner.commit(anew);
-      assert.deepEqual(await leftOf(store, 1), { turns: [5], tasks: [0], refs: [5] });
-      assert.deepEqual(await store.loadTasks(1), anew.tasks);
+      assert.deepEqual(await leftOf(store, 1), { turns: [5], refs: [5] });
     });
 
     test("also turns and references below its bounds, whether they were there before or not", async (t) => {
@@ -196,7 +184,7 @@ function batchSuite(name: string, makeStore: MakeStore): void {
       for (const key of [1, 2]) await owner.commit(everythingOf(key));
       const history = [historyRow({ instance: 1, turn: 4 })];
       await owner.commit({ purged: [1], trims: [{ instance: 1, turn: 3, ref: 3 }], history });
-      assert.deepEqual(await leftOf(store, 1), { turns: [4], tasks: [], refs: [] });
+      assert.deepEqual(await leftOf(store, 1), { turns: [4], refs: [] });
       assert.deepEqual(await leftOf(store, 2), whole);
     });
 
@@ -209,7 +197,7 @@ function batchSuite(name: string, makeStore: MakeStore): void {
       await assert.rejects(zombie.commit({ trims }), isFenced);
       assert.deepEqual(await leftOf(store, 1), whole);
       await owner.commit(anew);
-      assert.deepEqual(await leftOf(store, 1), { turns: [5], tasks: [0], refs: [5] });
+      assert.deepEqual(await leftOf(store, 1), { turns: [5], refs: [5] });
     });
 
     test("with one shard lost of several nothing is trimmed", async (t) => {
@@ -227,9 +215,9 @@ function batchSuite(name: string, makeStore: MakeStore): void {
       await owner.commit(everythingOf(1));
       const batch = owner.next(anew);
       await store.commit(batch);
-      const left = [await leftOf(store, 1), await store.loadHistory([1]), await store.loadTasks(1)];
+      const left = [await leftOf(store, 1), await store.loadHistory([1])];
       await store.commit(batch);
-      assert.deepEqual([await leftOf(store, 1), await store.loadHistory([1]), await store.loadTasks(1)], left);
+      assert.deepEqual([await leftOf(store, 1), await store.loadHistory([1])], left);
     });
   });
 }

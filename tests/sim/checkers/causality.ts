@@ -24,7 +24,7 @@ export const checkCausality: Checker = (evidence) => {
     const instance = commitHistory.at(run.name.instanceId, run.name.generation);
     if (instance === undefined) wrong.push(`${run.attemptId} ran, and no history knows its instance`);
     else if (!isLateGrant(evidence, run, traceOf(instance)))
-      wrong.push(...checkRun(run, traceOf(instance), pausesOf(evidence, instance)));
+      wrong.push(...checkRun(run, traceOf(instance), pausesOf(evidence, instance, run)));
   }
   return [...wrong, ...checkTerminated(evidence)];
 };
@@ -39,10 +39,10 @@ function isLateGrant({ lives, setting }: Evidence, { name, life, start }: JobRun
  * The periods in which no job of the instance may start. Code is paused at once, and attempts with the dispatcher are
  * withdrawn before the pause is acknowledged; with another member or a worker, that may take a while.
  */
-function pausesOf(evidence: Evidence, instance: InstanceCommits): Trace["pauses"] {
+function pausesOf(evidence: Evidence, instance: InstanceCommits, { life }: JobRun): Trace["pauses"] {
   const { pauses } = traceOf(instance);
   if (!isOfCode(evidence.finalState, instance)) return pauses;
-  if (evidence.setting.isCluster) return [];
+  if (evidence.setting.isCluster || evidence.lives[life - 1]?.role === "worker") return [];
   const told = evidence.calls.filter(
     ({ operation, outcome, instanceId }) => operation === "pause" && outcome === "ok" && instanceId === instance.id,
   );
@@ -90,19 +90,20 @@ function checkSuccesses({ id }: InstanceCommits, trace: Trace, runs: ReadonlyMap
 }
 
 /** After a terminate is acknowledged no job of the instance starts, except with a host that has not been notified yet. */
-function checkTerminated({ calls, runs, setting }: Evidence): string[] {
-  const graceMs = setting.isCluster ? setting.timings.workerLostMs : 0;
+function checkTerminated({ calls, runs, lives, setting }: Evidence): string[] {
+  const graceMs = ({ life }: JobRun): number =>
+    setting.isCluster || lives[life - 1]?.role === "worker" ? setting.timings.workerLostMs : 0;
   return calls.flatMap(({ operation, outcome, answered, instanceId }) => {
     if (operation !== "terminate" || outcome !== "ok" || answered === undefined) return [];
     const resubmitted = calls.find(
       (call) => call.operation === "submit" && call.instanceId === instanceId && isBefore(answered, call.invoked),
     );
     const late = runs.filter(
-      ({ name, start }) =>
-        name.instanceId === instanceId &&
-        isBefore(answered, start) &&
-        start.at >= answered.at + graceMs &&
-        !(resubmitted !== undefined && isBefore(resubmitted.invoked, start)),
+      (run) =>
+        run.name.instanceId === instanceId &&
+        isBefore(answered, run.start) &&
+        run.start.at >= answered.at + graceMs(run) &&
+        !(resubmitted !== undefined && isBefore(resubmitted.invoked, run.start)),
     );
     return late.map(({ attemptId }) => `${attemptId} ran after its instance was said to be terminated`);
   });

@@ -37,6 +37,15 @@ test("a child that is there before its parent has said so", () => {
   expectViolations(checkChildren, builder, /b was there before its parent had started it/);
 });
 
+test("an instance that is ended because code took its id for that of a child", () => {
+  const builder = family();
+  const other = { ...builder.instances.get(2)!, key: 3, id: "a/1.0:taken:leave" };
+  builder.instances.set(3, other);
+  expectViolations(checkChildren, builder);
+  builder.instances.set(3, { ...other, status: "Terminated" });
+  expectViolations(checkChildren, builder, /taken:leave ended in Terminated, not in Success/);
+});
+
 function family(): EvidenceBuilder {
   const builder = new EvidenceBuilder();
   const life = builder.life();

@@ -34,12 +34,13 @@ export const checkChildren: Checker = (evidence) => {
 
 /**
  * Children that outlive their parent end as their id says: those with `leave` by themselves, the others because they
- * are ended. A cancel by a client also reaches the children that the code waits for, whatever their `whenParentEnds`.
+ * are ended. A cancel by a client also reaches the children that the code waits for, whatever their `whenParentEnds`. An
+ * instance whose id the code took for a child's (`taken`) is no child: nothing ends it.
  */
 function checkHeirs(evidence: Evidence): string[] {
   return evidence.finalState.instances.flatMap(({ id, status }) => {
     const [, parent = "", by, policy] =
-      /^(.*)\/\d+\.\d+:(startChild|callChild):(terminate|cancel|leave)$/.exec(id) ?? [];
+      /^(.*)\/\d+\.\d+:(startChild|callChild|taken):(terminate|cancel|leave)$/.exec(id) ?? [];
     if (policy === undefined || !hasEnded(status)) return [];
     const expected = policy === "leave" ? "Success" : "Terminated";
     const mayBeCanceled = by === "callChild" && wasCanceled(evidence, parent);
@@ -85,11 +86,9 @@ function checkParents(evidence: Evidence, byId: ReadonlyMap<string, FinalInstanc
     const parentId = parentOf(instance);
     if (parentId === undefined) continue;
     const parent = byId.get(parentId);
-    if (parent === undefined) wrong.push(`${instance.id} has no parent`);
-    const starts = commitHistoryOf(evidence)
-      .livesOf(parentId)
-      .flatMap(eventsOf)
-      .filter(({ event }) => startsChild(event, instance.id));
+    const lives = commitHistoryOf(evidence).livesOf(parentId);
+    if (parent === undefined && lives.length === 0) wrong.push(`${instance.id} has no parent`);
+    const starts = lives.flatMap(eventsOf).filter(({ event }) => startsChild(event, instance.id));
     const own = instance.turns[0]?.landed;
     if (own !== undefined && !starts.some(({ landed }) => landed.order < own.order))
       wrong.push(`${instance.id} was there before its parent had started it`);

@@ -88,10 +88,22 @@ export class Clocks {
     if (life.role === "worker") return this.#findLapses(life, this.#renewalsFor(life, run));
     let lapses = this.#lapses.get(life);
     if (lapses === undefined) {
-      const renewals = life.renewals.map(({ sentAt, knownAt }) => ({ sentAt, knownAt, forMs: this.#leaseMs }));
-      this.#lapses.set(life, (lapses = this.#findLapses(life, renewals)));
+      this.#lapses.set(life, (lapses = this.#findLapses(life, this.#renewalsOf(life))));
     }
     return lapses;
+  }
+
+  /**
+   * The renewals of a member's lease, by its event loop and by its thread. The loop may hear of one that it sent before a
+   * stall when the thread has sent later ones: that changes nothing.
+   */
+  #renewalsOf({ renewals }: LifeRecord): Permission[] {
+    const permissions: Permission[] = [];
+    for (const { sentAt, knownAt } of renewals) {
+      if (sentAt > (permissions.at(-1)?.sentAt ?? -Infinity))
+        permissions.push({ sentAt, knownAt, forMs: this.#leaseMs });
+    }
+    return permissions;
   }
 
   /**
@@ -169,7 +181,7 @@ export function clocksOf(evidence: Evidence): Clocks {
 export function overAt(run: JobRun, evidence: Evidence): Moment {
   const life = evidence.lives[run.life - 1];
   const moments = [run.end, run.abort, life?.end].filter((moment) => moment !== undefined);
-  if (evidence.setting.isCluster && life !== undefined)
+  if (life !== undefined && (evidence.setting.isCluster || life.role === "worker"))
     moments.push({ at: clocksOf(evidence).lapseOf(life, run), order: -1 });
   return moments.reduce<Moment>((first, moment) => (isEarlier(moment, first) ? moment : first), {
     at: Infinity,

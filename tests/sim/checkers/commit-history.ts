@@ -1,5 +1,7 @@
+import { eventsIn } from "../../../src/kernel/event-text.ts";
 import type { Event, InstanceContinued, InstanceCreated } from "../../../src/kernel/event.ts";
 import type { Payload } from "../../../src/kernel/payload.ts";
+import { NewTurns } from "../../../src/stores/batch-turns.rig.ts";
 import type { CommitRecord, Evidence, Moment } from "../evidence.ts";
 
 /** A durable turn. */
@@ -41,6 +43,7 @@ export class CommitHistory {
   /** Keyed by `id:generation`. */
   readonly #byGeneration = new Map<string, InstanceCommits>();
   readonly #firstLandings: readonly CommitRecord[];
+  readonly #newTurns = new NewTurns();
   /** Keyed by `key:ref`. */
   readonly #payloads = new Map<string, string>();
 
@@ -88,17 +91,17 @@ export class CommitHistory {
   }
 
   #take({ batch, life, at, order }: CommitRecord): void {
-    const { instances, finished, history, payloads } = batch.changes;
+    const { instances, finished, payloads } = batch.changes;
     for (const { instance, ref, body } of payloads) this.#payloads.set(`${instance}:${ref}`, body);
     for (const { key, id, workflow, version } of [...instances, ...finished]) {
       if (!this.instances.has(key)) this.instances.set(key, { key, id, workflow, version, turns: [] });
     }
-    for (const { instance, turn, firstEvent, at: turnAt, events } of history) {
+    for (const { instance, turn, firstEvent, at: turnAt, events } of this.#newTurns.in(batch.changes)) {
       this.instances.get(instance)?.turns.push({
         turn,
         firstEvent,
         at: turnAt,
-        events: JSON.parse(events) as Event[],
+        events: eventsIn(events),
         landed: { at, order },
         life,
       });
@@ -114,6 +117,12 @@ export function commitHistoryOf(evidence: Evidence): CommitHistory {
   return commitHistory;
 }
 
+type GenerationEvent = Extract<Event, { type: "InstanceCreated" | "InstanceContinued" | "InstanceReopened" }>;
+
+export function beginsGeneration(event: Event): event is GenerationEvent {
+  return event.type === "InstanceCreated" || event.type === "InstanceContinued" || event.type === "InstanceReopened";
+}
+
 const events = new WeakMap<InstanceCommits, readonly DurableEvent[]>();
 
 export function eventsOf(instance: InstanceCommits): readonly DurableEvent[] {
@@ -126,7 +135,7 @@ function durableEvents({ turns }: InstanceCommits): DurableEvent[] {
   let generation = 0;
   return turns.flatMap(({ events, firstEvent, at, landed }) =>
     events.map((event, place) => {
-      if ("generation" in event) generation = event.generation;
+      if (beginsGeneration(event)) generation = event.generation;
       return { event, number: firstEvent + place, turnAt: at, landed, generation };
     }),
   );
@@ -146,7 +155,7 @@ export function isCopied(instance: InstanceCommits, { landed }: DurableEvent): b
 }
 
 function generationsOf({ turns }: InstanceCommits): number[] {
-  return turns.flatMap(({ events }) => events.flatMap((event) => ("generation" in event ? [event.generation] : [])));
+  return turns.flatMap(({ events }) => events.flatMap((event) => (beginsGeneration(event) ? [event.generation] : [])));
 }
 
 /** A commit that is sent again may leave out a shard that was lost meanwhile: it is known by any of its fences. */

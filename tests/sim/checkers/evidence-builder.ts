@@ -5,11 +5,12 @@ import { WorkflowBuilder } from "../../../src/authoring/workflow-builder.ts";
 import { defaultTimings } from "../../../src/cluster/timings.ts";
 import type { DagSpec } from "../../../src/kernel/dag/dag-spec.ts";
 import { viewInstance } from "../../../src/views/instance-view.ts";
+import { noLiveWaits } from "../../../src/views/waiting.rig.ts";
 import type { Event, InstanceCreated } from "../../../src/kernel/event.ts";
 import type { Machine } from "../../../src/kernel/machine.ts";
 import { hasEnded } from "../../../src/kernel/status.ts";
 import type { CodeSpec } from "../../../src/runtime/definitions.ts";
-import { finishedRow, instanceRow, taskRows } from "../../../src/runtime/turn-rows.ts";
+import { finishedRow, instanceRow } from "../../../src/runtime/turn-rows.ts";
 import { type Changes, noChanges } from "../../../src/stores/store.ts";
 import { attemptName } from "../../recovery/side-effects.ts";
 import { epochMs } from "../clock.ts";
@@ -41,6 +42,7 @@ export class EvidenceBuilder {
     lives: [],
     clockSettings: [],
     storeOutages: [],
+    restores: [],
     commits: [],
     claims: [],
     memberships: [],
@@ -114,16 +116,21 @@ export class EvidenceBuilder {
 
   claim(life: LifeRecord, parts: { owner?: string; epoch?: number; released?: boolean } = {}): void {
     const { owner = `owner ${life.number}`, epoch = this.lists.claims.length + 1, released = true } = parts;
-    const claim = { epoch, lastBatch: this.#batch, lastKey: 0, released, previousOwner: "" };
+    const claim = { epoch, incarnation: 0, lastBatch: this.#batch, lastKey: 0, released, previousOwner: "" };
     this.lists.claims.push({ ...this.moment(), life: life.number, shard: 0, owner, claim });
   }
 
   /** Commits under the newest epoch and with the next number, unless others are given. */
-  commit(life: LifeRecord, changes: Partial<Changes>, parts: { epoch?: number; number?: number } = {}): void {
+  commit(
+    life: LifeRecord,
+    changes: Partial<Changes>,
+    parts: { epoch?: number; number?: number; sent?: Moment } = {},
+  ): void {
     const { epoch = this.lists.claims.length, number = ++this.#batch } = parts;
     const fences = [{ shard: 0, epoch, number, lastKey: 0, released: false }];
     const batch = { fences, changes: { ...noChanges(), ...changes } };
-    this.lists.commits.push({ ...this.moment(), life: life.number, batch });
+    const sent = parts.sent ?? this.moment();
+    this.lists.commits.push({ ...this.moment(), life: life.number, sent, batch });
   }
 
   define(workflow: Workflow): { workflow: string; version: string } {
@@ -149,12 +156,11 @@ export class EvidenceBuilder {
       at,
       events: JSON.stringify(events),
     };
-    const tasks = taskRows(machine, events);
     const isOver = hasEnded(machine.status);
     const changes = isOver
-      ? { finished: [finishedRow(machine)] }
-      : { instances: [instanceRow({ machine, isActive: machine.state.inFlight > 0 }, at)] };
-    this.commit(life, { history: [row], tasks, ...changes });
+      ? { finished: [finishedRow(machine, null)] }
+      : { instances: [instanceRow({ machine, isActive: machine.state.inFlight > 0 }, at, null)] };
+    this.commit(life, { history: [row], ...changes });
     const { state, address } = machine;
     this.instances.set(key, {
       key,
@@ -167,9 +173,10 @@ export class EvidenceBuilder {
       endedAt: state.endedAt ?? null,
       reason: state.reason ?? null,
       quarantined: null,
+      app: state.app ?? null,
       // The history before `continueAsNew` is not kept.
       turns: [...(events[0]?.type === "InstanceContinued" ? [] : before), { ...row, events }],
-      tasks: [],
+      missingPayloads: [],
     });
   }
 
@@ -201,6 +208,7 @@ export class EvidenceBuilder {
       number: this.lists.calls.length + 1,
       operation,
       instanceId: "a",
+      namespace: "default",
       life: life.number,
       marker: undefined,
       given: {},
@@ -223,7 +231,7 @@ export class EvidenceBuilder {
   view(key: number): ReturnType<typeof viewInstance> {
     const machine = this.#machines.get(key);
     if (machine === undefined) throw new Error(`nothing happened to instance ${key} yet`);
-    return viewInstance(machine, () => undefined);
+    return viewInstance(machine, noLiveWaits);
   }
 
   #machine(key: number, events: readonly Event[]): Machine {

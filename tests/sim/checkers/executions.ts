@@ -74,7 +74,7 @@ function wasRightToStop(evidence: Evidence, life: LifeRecord, run: JobRun): bool
 function isLost(evidence: Evidence, first: JobRun, again: Moment): boolean {
   const life = evidence.lives[first.life - 1];
   if (life === undefined || endedUnreported(evidence, life, first, again)) return true;
-  if (!evidence.setting.isCluster) return false;
+  if (!evidence.setting.isCluster && life.role !== "worker") return false;
   const lapsesAt = clocksOf(evidence).lapseOf(life, { ...first, ...answersThatCount(evidence, life, first, again) });
   return lapsesAt < again.at + roundingMs || wasFenced(evidence, first, again);
 }

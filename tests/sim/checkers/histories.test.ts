@@ -1,4 +1,5 @@
 import { test } from "node:test";
+import { eventsIn } from "../../../src/kernel/event-text.ts";
 import { epochMs } from "../clock.ts";
 import { code } from "../code-workflows.ts";
 import type { LifeRecord, Turn } from "../evidence.ts";
@@ -101,5 +102,5 @@ function begunAnew(): { builder: EvidenceBuilder; life: LifeRecord } {
 function created(builder: EvidenceBuilder, { number }: LifeRecord): Turn {
   const commit = builder.lists.commits.find(({ life }) => life === number);
   const [row] = commit?.batch.changes.history ?? [];
-  return { ...row!, events: JSON.parse(row!.events) as Turn["events"] };
+  return { ...row!, events: eventsIn(row!.events) };
 }

@@ -1,10 +1,11 @@
+import { eventsIn } from "../../../src/kernel/event-text.ts";
 import { CodeMachine } from "../../../src/kernel/code/code-machine.ts";
-import type { Event } from "../../../src/kernel/event.ts";
 import type { Machine } from "../../../src/kernel/machine.ts";
-import { isFailed, statusOf } from "../../../src/kernel/task-state.ts";
+import { isFailed } from "../../../src/kernel/task-state.ts";
 import { messageOf } from "../../../src/base/error.ts";
 import { hasEnded } from "../../../src/kernel/status.ts";
-import type { FinishedRow, InstanceRow, TaskRow } from "../../../src/stores/store.ts";
+import type { FinishedRow, InstanceRow } from "../../../src/stores/store.ts";
+import { NewTurns } from "../../../src/stores/batch-turns.rig.ts";
 import type { CommitRecord, Evidence, FinalInstance } from "../evidence.ts";
 import type { Checker } from "./checker.ts";
 import { commitHistoryOf } from "./commit-history.ts";
@@ -60,6 +61,7 @@ class Replay {
   readonly wrong: string[] = [];
   readonly #evidence: Evidence;
   readonly #machines = new Map<number, Machine>();
+  readonly #newTurns = new NewTurns();
   /**
    * Keys of instances whose code has yet to run, because it continued as new twice in a turn, or because the outcome of
    * an attempt that was lost before was recorded without it.
@@ -73,11 +75,10 @@ class Replay {
   }
 
   #follow({ batch }: CommitRecord): void {
-    const { history, instances, finished, tasks } = batch.changes;
-    for (const { instance, events, at } of history) this.#apply(instance, events, at);
+    const { instances, finished } = batch.changes;
+    for (const { instance, events, at } of this.#newTurns.in(batch.changes)) this.#apply(instance, events, at);
     for (const row of instances) if (row.quarantined === null) this.#compareUnfinished(row);
     for (const row of finished) this.#compareFinished(row);
-    for (const row of tasks) this.#compareTask(row);
   }
 
   #apply(key: number, events: string, at: number): void {
@@ -85,7 +86,7 @@ class Replay {
     if (machine === undefined) return;
     try {
       this.#codeToCome.delete(key);
-      for (const event of JSON.parse(events) as Event[]) {
+      for (const event of eventsIn(events)) {
         const isRepeated = "task" in event && (machine.state.record(event.task)?.interruptions ?? 0) > 0;
         machine.apply(event, at);
         if (event.type === "InstanceContinued" || isRepeated) this.#codeToCome.add(key);
@@ -139,19 +140,6 @@ class Replay {
       endedAt: [row.endedAt, state.endedAt ?? 0],
       tasks: [row.tasks, state.size],
       tasksFailed: [row.tasksFailed, failed.length],
-    });
-  }
-
-  #compareTask(row: TaskRow): void {
-    const machine = this.#machines.get(row.instance);
-    if (machine === undefined) return;
-    const record = machine.state.record(row.task);
-    const waits = record?.retryAt !== undefined;
-    this.#compare(`the row of task ${row.name} of ${machine.address.id}`, {
-      attempt: [row.attempt, record?.attempt ?? 0],
-      status: [row.status, waits ? "Failed" : statusOf(machine.state.phase(row.task))],
-      startedAt: [row.startedAt, record?.startedAt ?? null],
-      endedAt: [row.endedAt, record?.endedAt ?? null],
     });
   }
 

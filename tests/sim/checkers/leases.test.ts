@@ -102,6 +102,24 @@ test("a worker whose wall clock says that it slept stops at its next look", () =
   expectViolations(checkLeases, builder, /a:1:0:1 ran on for 2600 ms on life 2, whose lease on the attempt was over/);
 });
 
+test("one that stands still again before its next look stops when it goes on the second time", () => {
+  const { builder, worker } = withWorker();
+  const run = builder.run(worker, "a:1:0:1");
+  builder.now++;
+  builder.lists.clockSettings.push({ ...builder.moment(), machine: "w1", wallOffsetMs: 60_000 });
+  for (const kind of ["suspended", "stopped"] as const) {
+    builder.now += 100;
+    const from = builder.moment();
+    builder.now += 3000;
+    worker.freezes.push({ from, to: builder.moment(), kind });
+  }
+  run.abort = builder.moment();
+  expectViolations(checkLeases, builder);
+  builder.now += 2600;
+  run.abort = builder.moment();
+  expectViolations(checkLeases, builder, /a:1:0:1 ran on for 8800 ms on life 2, whose lease on the attempt was over/);
+});
+
 /** A worker with a first answer, and an instance for it. */
 function withWorker(): {
   builder: EvidenceBuilder;

@@ -14,9 +14,10 @@ const roundingMs = 2;
  * leases of the members themselves do not matter.
  */
 export const checkLeases: Checker = (evidence) => {
-  if (!evidence.setting.isCluster) return [];
   return evidence.runs.flatMap((run) => {
     const life = evidence.lives[run.life - 1];
+    // An engine alone on its store has no lease; its workers do.
+    if (life?.role === "member" && !evidence.setting.isCluster) return [];
     const lapse = life && clocksOf(evidence).nextLapse(life, run);
     if (life === undefined || lapse === undefined) return [];
     const lapsedMs = run.start.at - lapse.from;
@@ -32,9 +33,9 @@ function checkStop(evidence: Evidence, life: LifeRecord, run: JobRun, lapse: Lap
   const { beatMs, workerBeatMs } = evidence.setting.timings;
   const untimedMs = (life.role === "worker" ? workerBeatMs / 4 : beatMs) / life.rate;
   const lookMs = lapse.isTimed ? 0 : untimedMs;
-  const looksAt = awakeAt(life, lapse.from) + lookMs;
-  // The rest of the polling interval at the beginning of the stall still has to pass.
-  const noticedAt = awakeAt(life, looksAt) === looksAt ? looksAt : awakeAt(life, looksAt) + lookMs;
+  let noticedAt = awakeAt(life, lapse.from) + lookMs;
+  // The rest of the polling interval at the beginning of a stall still has to pass after it, when the next stall may come.
+  while (awakeAt(life, noticedAt) !== noticedAt) noticedAt = awakeAt(life, noticedAt) + lookMs;
   const stoppedAt = Math.min(run.end?.at ?? Infinity, run.abort?.at ?? Infinity, life.end?.at ?? Infinity);
   // The lease may be renewed, or the wall clock set back, before the process notices.
   if (stoppedAt <= noticedAt + roundingMs || lapse.to <= noticedAt) return [];

@@ -84,7 +84,7 @@ function domainSize(evidence: Evidence, domain: string, run: JobRun): number {
       call.operation === "resize" &&
       call.given["domain"] === domain &&
       isBefore(call.invoked, run.start) &&
-      (setting.isCluster ? call.outcome !== "refused" : call.life === run.life && call.outcome === "ok"),
+      (setting.isCluster ? call.outcome !== "refused" : call.life === engineOf(evidence, run) && call.outcome === "ok"),
   );
   const holds = resizes.filter((call) => settledAt(call, setting) < slotAt);
   // Of two concurrent calls either may be the last; and one whose answer was lost may apply at any time.
@@ -96,16 +96,24 @@ function domainSize(evidence: Evidence, domain: string, run: JobRun): number {
   return Math.max(...first, ...open.map(({ given }) => Number(given["size"])));
 }
 
+/** The life of the single engine that granted the run to a worker, or ran it itself. */
+function engineOf({ lives }: Evidence, { life, start }: JobRun): number {
+  if (lives[life - 1]?.role !== "worker") return life;
+  return lives.findLast(({ role, born }) => role === "member" && born.at <= start.at)?.number ?? 0;
+}
+
 /** The time of its slot, from the history and the machine's clock; otherwise the time at which it was scheduled. */
 function slotTakenAt(evidence: Evidence, { name, life, start }: JobRun): number {
   const instance = commitHistoryOf(evidence).at(name.instanceId, name.generation);
   const record = evidence.lives[life - 1];
   if (instance === undefined || record === undefined) return start.at;
+  const engineMachine = evidence.lives.find(({ role }) => role === "member")?.machine;
   const noted = eventsOf(instance).flatMap(({ event, generation }) => {
     if (!("startedAt" in event) || event.task !== name.task || event.attempt !== name.attempt) return [];
     if (generation !== name.generation) return [];
-    // The clock is that of the member that granted it; member ids begin with the machine's name.
-    const machine = record.role === "worker" ? event.worker?.split(":")[0] : record.machine;
+    // The clock is that of the member that granted it; ids of members of a cluster begin with the machine's name.
+    const granter = evidence.setting.isCluster ? event.worker?.split(":")[0] : engineMachine;
+    const machine = record.role === "worker" ? granter : record.machine;
     const offset = clocksOf(evidence).offsetAt(machine ?? "", start.at);
     const at = event.startedAt === undefined ? Infinity : event.startedAt - epochMs - offset;
     return at <= start.at && at >= record.born.at ? [at] : [];

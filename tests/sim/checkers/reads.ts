@@ -1,6 +1,8 @@
+import { namespaceOf, qualify } from "../../../src/base/namespace.ts";
 import { CodeMachine } from "../../../src/kernel/code/code-machine.ts";
 import type { Machine } from "../../../src/kernel/machine.ts";
 import type { InstanceView } from "../../../src/views/instance-view.ts";
+import { noLiveWaits } from "../../../src/views/waiting.rig.ts";
 import { viewInstance } from "../../../src/views/instance-view.ts";
 import { type ClientCall, type Evidence, isBefore, type Moment } from "../evidence.ts";
 import type { Checker } from "./checker.ts";
@@ -17,7 +19,7 @@ export const checkReads: Checker = (evidence) => {
   for (const [id, calls] of Map.groupBy(answered, ({ instanceId }) => instanceId)) {
     if (id !== undefined) wrong.push(...new Readings(evidence, id, calls).wrong);
   }
-  return [...wrong, ...checkLists(evidence)];
+  return [...wrong, ...checkLists(evidence), ...checkHistories(evidence)];
 };
 
 function isEnd(code: ClientCall["code"]): boolean {
@@ -126,7 +128,7 @@ function viewsOf(evidence: Evidence, instance: Parameters<typeof eventsOf>[0]): 
   if (machine === undefined) return [];
   return eventsOf(instance).map(({ event, turnAt }) => {
     machine.apply(event, turnAt);
-    return digest({ ...viewInstance(machine, () => undefined), ...ofCode(machine), historyLength: 0 });
+    return digest({ ...viewInstance(machine, noLiveWaits), ...ofCode(machine), historyLength: 0 });
   });
 }
 
@@ -141,15 +143,26 @@ function digest({ status, pausing, generation, reason, tasks, customStatus }: In
   return [status, pausing, generation, reason ?? "", JSON.stringify(customStatus), ...shown].join("\n");
 }
 
+/** A history has no gap, and no turn twice. */
+function checkHistories({ calls }: Evidence): string[] {
+  return calls.flatMap(({ operation, outcome, value, number, instanceId = "" }) => {
+    if (operation !== "history" || outcome !== "ok") return [];
+    const turns = value as readonly number[];
+    const isWhole = turns.every((turn, place) => turn === (turns[0] ?? 0) + place);
+    return isWhole ? [] : [`${instanceId}: history, call ${number}, was answered with turns ${turns.join(", ")}`];
+  });
+}
+
 /** A list contains all instances that were accepted before it was requested. */
 function checkLists({ calls }: Evidence): string[] {
   const wrong: string[] = [];
-  for (const { operation, outcome, invoked, value, number } of calls) {
+  for (const { operation, outcome, invoked, value, number, namespace } of calls) {
     if (operation !== "list" || outcome !== "ok") continue;
-    const listed = new Set(value as readonly string[]);
+    const listed = new Set((value as readonly string[]).map((id) => qualify(namespace, id)));
     for (const call of calls) if (call.operation === "purge") listed.add(call.instanceId ?? "");
     for (const { operation, outcome, answered, instanceId = "" } of calls) {
       if (operation !== "submit" || outcome !== "ok" || answered === undefined) continue;
+      if (namespaceOf(instanceId) !== namespace) continue;
       if (isBefore(answered, invoked) && !listed.has(instanceId))
         wrong.push(`list, call ${number}, does not have ${instanceId}, which had been accepted`);
     }

@@ -16,6 +16,7 @@ import { codeWorkflows } from "../code-workflows.ts";
 import type { Evidence } from "../evidence.ts";
 import type { AsyncChecker } from "./checker.ts";
 import {
+  beginsGeneration,
   type CommitHistory,
   commitHistoryOf,
   type DurableEvent,
@@ -64,7 +65,7 @@ class Rerun {
     const events = eventsOf(this.#instance);
     for (const [place, durable] of events.entries()) {
       const { event, turnAt } = durable;
-      if ("generation" in event) this.#begin(events.slice(place), durable);
+      if (beginsGeneration(event)) this.#begin(events.slice(place), durable);
       else this.#machine.apply(event, turnAt);
       this.#compare(event);
       await this.#see(durable);

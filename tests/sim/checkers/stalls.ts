@@ -37,7 +37,7 @@ function ownerAt({ lives }: Evidence, { turns }: InstanceCommits, landed: Moment
 
 function lastStall({ freezes, rate }: LifeRecord, at: Moment, leastMs: number): Stall | undefined {
   const last = freezes.findLast(({ to }) => to !== undefined && isBefore(to, at));
-  if (last?.to === undefined || last.kind !== "stopped") return undefined;
+  if (last?.to === undefined || last.kind === "suspended") return undefined;
   return (last.to.at - last.from.at) * rate > leastMs ? { from: last.from, to: last.to } : undefined;
 }
 

@@ -5,7 +5,7 @@ import { pipeline } from "node:stream/promises";
 import { SqliteStore } from "../../../src/stores/sqlite/sqlite-store.ts";
 import type { Store } from "../../../src/stores/store.ts";
 import { exportInstances, importInstances } from "../../../src/transfer.ts";
-import { finishedRow, historyRow, instanceRow, taskRow } from "../../contract/store/rows.ts";
+import { finishedRow, historyRow, instanceRow } from "../../contract/store/rows.ts";
 import { Owner } from "../../contract/store/subject.ts";
 
 const [, , folder = ""] = process.argv;
@@ -23,7 +23,6 @@ async function fill(store: Store): Promise<void> {
     const rows = {
       finished: [finishedRow({ key })],
       history: [historyRow({ instance: key, turn: 0, firstEvent: 0, events })],
-      tasks: [taskRow({ instance: key, task: 0 })],
       payloads: [{ instance: key, ref: 0, body: JSON.stringify("é".repeat(bytes)) }],
     };
     await owner.commit(rows, { lastKey });

@@ -1,3 +1,3 @@
-SELECT shard, epoch, owner, released
+SELECT shard, epoch, owner, last_batch AS lastBatch, released
 FROM heddle_shard
 ORDER BY shard

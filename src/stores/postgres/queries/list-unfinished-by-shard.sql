@@ -1,5 +1,5 @@
 SELECT key, id, workflow, version, status, generation, wake_at AS "wakeAt", active, waiting_tasks AS "waitingTasks",
-  created_at AS "createdAt", updated_at AS "updatedAt", quarantined
+  created_at AS "createdAt", updated_at AS "updatedAt", quarantined, app, history
 FROM instance
 WHERE key > $1 AND key <= $2
 ORDER BY key

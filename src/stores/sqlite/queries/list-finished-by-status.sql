@@ -1,9 +1,10 @@
 -- Scans from the newest of one status down until the page is full.
-SELECT key, id, workflow, version, status, generation, created_at AS createdAt, ended_at AS endedAt, reason, NULL AS quarantined
+SELECT key, id, workflow, version, status, generation, created_at AS createdAt, ended_at AS endedAt, reason, NULL AS quarantined, app
 FROM finished INDEXED BY finished_by_status
 WHERE status = ?1
   AND (?2 IS NULL OR workflow = ?2)
   AND (?3 IS NULL OR (id >= ?3 AND id < ?4))
   AND created_at >= ?5 AND created_at <= ?6 AND (created_at < ?7 OR key < ?8)
+  AND (?10 IS NULL OR namespace = ?10) AND (?11 IS NULL OR app = ?11)
 ORDER BY created_at DESC, key DESC
 LIMIT ?9

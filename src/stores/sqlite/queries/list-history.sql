@@ -1,5 +1,14 @@
-SELECT instance, turn, first_event AS firstEvent, at, events
-FROM history
-WHERE instance = ? AND turn > ?
-ORDER BY turn
-LIMIT ?
+-- Looks in all places where turns may be: in rows of their own, and, as one text without a number, in the row of their
+-- instance. One statement sees one moment, so turns that move are seen once. The store puts them in order.
+SELECT *
+FROM (
+  SELECT instance, turn, first_event AS firstEvent, at, events
+  FROM history
+  WHERE instance = ?1 AND turn > ?2
+  ORDER BY turn
+  LIMIT ?3
+)
+UNION ALL
+SELECT key, NULL, NULL, NULL, history FROM instance WHERE key = ?1 AND history IS NOT NULL
+UNION ALL
+SELECT key, NULL, NULL, NULL, history FROM finished WHERE key = ?1 AND history IS NOT NULL

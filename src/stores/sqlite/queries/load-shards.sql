@@ -1,3 +1,3 @@
-SELECT shard, epoch, owner, released
+SELECT shard, epoch, owner, last_batch AS lastBatch, released
 FROM shard
 ORDER BY shard

@@ -1,0 +1,103 @@
+/**
+ * The engine's own cost of a one-task workflow on SQLite: processor time inside and outside `Store.commit`, and
+ * bytes allocated.
+ *
+ *   node bench/engine-time.ts [--rounds 5] [--workflows 20000]
+ *
+ * To compare two versions, run it by turns in a checkout of each: a shared machine changes by the minute.
+ */
+import { Session } from "node:inspector/promises";
+import { join } from "node:path";
+import { readFlags } from "../scripts/command-line.ts";
+import { sqlite } from "../src/sqlite.ts";
+import type { Store } from "../src/stores/store.ts";
+import { inFolder } from "./folder.ts";
+import { onEngine } from "./harness.ts";
+import { engineFor } from "./no-op.ts";
+import { inFlight, oneTaskWorkflow, runMany } from "./one-task.ts";
+import { median } from "./statistics.ts";
+
+interface Round {
+  readonly engineUs: number;
+  readonly storeUs: number;
+}
+
+function processorUs(): number {
+  const { user, system } = process.cpuUsage();
+  return user + system;
+}
+
+/** Adds up the processor time of the store's commits, which SQLite runs synchronously. */
+function timeCommits(store: Store): () => number {
+  const commit = store.commit.bind(store);
+  let total = 0;
+  store.commit = (batch) => {
+    const before = processorUs();
+    const done = commit(batch);
+    total += processorUs() - before;
+    return done;
+  };
+  return () => total;
+}
+
+/** Runs the workflows on a fresh engine and database. */
+async function inRound<T>(
+  workflows: number,
+  measure: (store: Store, work: () => Promise<void>) => Promise<T>,
+): Promise<T> {
+  return await inFolder(async (folder) => {
+    const storage = sqlite(join(folder, "engine-time.db"));
+    return await onEngine({ ...engineFor(inFlight), storage }, async (engine) => {
+      return await measure(storage, () => runMany(engine, oneTaskWorkflow(), workflows));
+    });
+  });
+}
+
+async function timeRound(workflows: number): Promise<Round> {
+  return await inRound(workflows, async (store, work) => {
+    const storeTime = timeCommits(store);
+    const before = processorUs();
+    await work();
+    const storeUs = storeTime();
+    return { engineUs: (processorUs() - before - storeUs) / workflows, storeUs: storeUs / workflows };
+  });
+}
+
+/** Bytes per workflow, sampled, those included that a collection has freed. */
+async function allocated(workflows: number): Promise<number> {
+  return await inRound(workflows, async (_store, work) => {
+    const session = new Session();
+    session.connect();
+    await session.post("HeapProfiler.startSampling", {
+      samplingInterval: 4096,
+      includeObjectsCollectedByMajorGC: true,
+      includeObjectsCollectedByMinorGC: true,
+    });
+    await work();
+    const { profile } = await session.post("HeapProfiler.stopSampling");
+    session.disconnect();
+    let bytes = 0;
+    const nodes = [profile.head];
+    for (const node of nodes) {
+      bytes += node.selfSize;
+      nodes.push(...node.children);
+    }
+    return bytes / workflows;
+  });
+}
+
+const flags = readFlags(import.meta.url, {
+  rounds: { type: "string", default: "5" },
+  workflows: { type: "string", default: "20000" },
+});
+const [rounds, workflows] = [Number(flags.rounds), Number(flags.workflows)];
+const times: Round[] = [];
+for (let round = 0; round <= rounds; round++) {
+  const measured = await timeRound(workflows);
+  // The first round compiles.
+  if (round > 0) times.push(measured);
+}
+const bytes = await allocated(workflows);
+console.log(`engine ${median(times.map(({ engineUs }) => engineUs)).toFixed(1)} µs per workflow`);
+console.log(`store  ${median(times.map(({ storeUs }) => storeUs)).toFixed(1)} µs`);
+console.log(`allocated ${(bytes / 1000).toFixed(1)} KB`);

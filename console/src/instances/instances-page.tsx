@@ -1,0 +1,174 @@
+import { useQuery } from "@tanstack/react-query";
+import { Button, Input, Select, Switch } from "antd";
+import { useEffect, useState } from "react";
+import { call } from "../api/client.ts";
+import { useMay } from "../api/session-context.ts";
+import { changeQuery, navigate, usePlace } from "../base/place.ts";
+import { serverNow } from "../base/server-clock.ts";
+import { toneOf } from "../base/status.ts";
+import { Card, EmptyState, Loading, PageHead, Problem } from "../parts/page.tsx";
+import { useStatusWord } from "../parts/status-tag.tsx";
+import { useText } from "../text/define-text.ts";
+import { instancesText } from "../text/instances-text.ts";
+import { BulkBar } from "./bulk-bar.tsx";
+import { InstanceTable } from "./instance-table.tsx";
+import { useInstances } from "./use-instances.ts";
+
+const statuses = ["Running", "Ready", "Paused", "Failed", "Terminated", "Success"] as const;
+const spans: Readonly<Record<string, number>> = { "1h": 3_600_000, "24h": 86_400_000, "7d": 604_800_000 };
+const noIds: ReadonlySet<string> = new Set();
+
+export function InstancesPage() {
+  const text = useText(instancesText);
+  const { query } = usePlace();
+  const mayOperate = useMay("operator");
+  const [ids, setIds] = useState(noIds);
+  const range = query.get("range") ?? "";
+  const [openedAt, setOpenedAt] = useState(serverNow);
+  useEffect(() => setOpenedAt(serverNow()), [range]);
+  const span = spans[range];
+  const filter = {
+    status: query.get("status") ?? undefined,
+    workflow: query.get("workflow") ?? undefined,
+    idPrefix: query.get("q") ?? undefined,
+    createdFrom: span === undefined ? undefined : Math.floor(openedAt - span),
+  };
+  const { list, rows, freshCount, refresh } = useInstances(filter, query.get("system") !== null);
+  const isFiltered = [...query.keys()].length > 0;
+  const chosen = rows.filter(({ instanceId }) => ids.has(instanceId));
+  return (
+    <>
+      <PageHead
+        title={text.title}
+        actions={
+          freshCount > 0 && (
+            <Button onClick={refresh} type="primary">
+              {text.fresh(freshCount)}
+            </Button>
+          )
+        }
+      />
+      <Filters />
+      {list.error !== null && <Problem error={list.error} onRetry={refresh} />}
+      <Card flush>
+        {list.data === undefined && list.error === null && <Loading rows={12} />}
+        {rows.length > 0 && <InstanceTable rows={rows} selection={mayOperate ? { ids, onChange: setIds } : null} />}
+        {list.data !== undefined && rows.length === 0 && (isFiltered ? <NoHits /> : <NoInstances />)}
+        {rows.length > 0 && (
+          <div className="table-foot">
+            <span className="quiet">{text.shown(rows.length)}</span>
+            {list.hasNextPage ? (
+              <Button size="small" loading={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
+                {text.more}
+              </Button>
+            ) : (
+              <span className="quiet">{text.end}</span>
+            )}
+          </div>
+        )}
+      </Card>
+      <BulkBar rows={chosen} onDone={refresh} onClear={() => setIds(noIds)} />
+    </>
+  );
+}
+
+function NoHits() {
+  const text = useText(instancesText);
+  return (
+    <EmptyState title={text.noHits} icon="filter">
+      <Button onClick={() => navigate("/instances")}>{text.clear}</Button>
+    </EmptyState>
+  );
+}
+
+function NoInstances() {
+  const text = useText(instancesText);
+  return (
+    <EmptyState title={text.empty} icon="instances" command="npx heddle run example-report">
+      <p>{text.emptyHint}</p>
+    </EmptyState>
+  );
+}
+
+function Filters() {
+  const text = useText(instancesText);
+  const { query } = usePlace();
+  const workflows = useQuery({
+    queryKey: ["workflow-names"],
+    queryFn: () => call("listWorkflows", { query: { limit: 1000 } }),
+    staleTime: 30_000,
+  });
+  const names = (workflows.data?.items ?? []).map(({ name }) => ({ value: name, label: name }));
+  return (
+    <div className="filters">
+      <Input.Search
+        className="grow"
+        allowClear
+        defaultValue={query.get("q") ?? ""}
+        key={query.get("q")}
+        placeholder={text.idPrefix}
+        aria-label={text.idPrefix}
+        onSearch={(value) => changeQuery({ q: value.trim() })}
+      />
+      <Select
+        className="filter-select"
+        showSearch
+        allowClear
+        value={query.get("workflow")}
+        options={names}
+        placeholder={text.anyWorkflow}
+        aria-label={text.workflow}
+        popupMatchSelectWidth={false}
+        onChange={(name: string | undefined) => changeQuery({ workflow: name })}
+      />
+      <Select
+        className="filter-select"
+        value={query.get("range") ?? ""}
+        aria-label={text.range}
+        options={[
+          { value: "", label: text.anyTime },
+          { value: "1h", label: text.hour },
+          { value: "24h", label: text.day },
+          { value: "7d", label: text.week },
+        ]}
+        onChange={(range: string) => changeQuery({ range })}
+      />
+      <StatusChips />
+      <label className="inline-field quiet">
+        <Switch
+          size="small"
+          checked={query.get("system") !== null}
+          aria-label={text.system}
+          onChange={(isOn) => changeQuery({ system: isOn ? "1" : undefined })}
+        />
+        {text.system}
+      </label>
+    </div>
+  );
+}
+
+function StatusChips() {
+  const text = useText(instancesText);
+  const word = useStatusWord();
+  const { query } = usePlace();
+  const chosen = (query.get("status") ?? "").split(",").filter((status) => status !== "");
+  const toggle = (status: string): void => {
+    const next = chosen.includes(status) ? chosen.filter((each) => each !== status) : [...chosen, status];
+    changeQuery({ status: next.join(",") });
+  };
+  return (
+    <div className="chips" role="group" aria-label={text.status}>
+      {statuses.map((status) => (
+        <button
+          key={status}
+          type="button"
+          className={`chip tone-${toneOf(status)}`}
+          aria-pressed={chosen.includes(status)}
+          onClick={() => toggle(status)}
+        >
+          {word(status)}
+        </button>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,27 @@
+import { defineText } from "./define-text.ts";
+
+/** Completes "tasks wait for". */
+export const waitReasonText = defineText({
+  en: {
+    "workflow-limit": "a place among the instances of their workflow",
+    "instance-limit": "a place within their instance",
+    paused: "their instance to be resumed",
+    "retry-wait": "their next attempt",
+    "no-worker": "a worker that has their job",
+    domain: "a slot of their domain",
+    slot: "a free slot",
+    isolation: "to run alone after a loss",
+    engine: "this server to start tasks again",
+  },
+  zh: {
+    "workflow-limit": "其工作流的实例空位",
+    "instance-limit": "其实例内的并发位",
+    paused: "实例恢复",
+    "retry-wait": "下一次尝试",
+    "no-worker": "拥有其作业的工作节点",
+    domain: "资源域的空位",
+    slot: "空闲的执行位",
+    isolation: "丢失后单独运行",
+    engine: "服务器重新开始派发",
+  },
+});

@@ -1,0 +1,92 @@
+import { EngineError } from "../base/error.ts";
+import { isJob, type Job } from "../authoring/job.ts";
+import { SettingCheck } from "../authoring/setting-check.ts";
+import type { Logger } from "../base/logger.ts";
+import { isNamespace } from "../base/namespace.ts";
+import { preview } from "../base/preview.ts";
+import { slotsMax } from "../dispatch/session-schema.ts";
+import { stderrLogger } from "../engine/stderr-logger.ts";
+import type { AroundJob } from "../worker/job-call.ts";
+
+export interface WorkerOptions {
+  /** The server to connect to. Default `http://127.0.0.1:7411`. */
+  readonly url?: string;
+  /** The servers of a cluster, instead of `url`: the worker is connected to one, and goes to another when that is gone. */
+  readonly urls?: readonly string[];
+  /** A token with the role `worker`. */
+  readonly token?: string;
+  /** The namespace whose tasks it runs. Default: the one that the token is bound to, or `default`. */
+  readonly namespace?: string;
+  readonly jobs: readonly Job[];
+  /** Maximum of tasks at a time. Default 10. */
+  readonly slots?: number;
+  /** Time `stop` waits for running jobs after it aborted their signals. Default 5 seconds. */
+  readonly stopGraceMs?: number;
+  /** Default: writes warnings and errors as JSON lines to standard error. */
+  readonly logger?: Logger;
+  /** Wraps each call of a job, for example in a span. */
+  readonly aroundJob?: AroundJob;
+}
+
+export interface ResolvedWorkerOptions {
+  readonly urls: readonly string[];
+  readonly token: string | undefined;
+  readonly namespace: string | undefined;
+  readonly jobs: readonly Job[];
+  readonly slots: number;
+  readonly stopGraceMs: number;
+  readonly logger: Logger;
+  readonly aroundJob: AroundJob | undefined;
+}
+
+const names: Readonly<Record<keyof WorkerOptions, true>> = {
+  url: true,
+  urls: true,
+  token: true,
+  namespace: true,
+  jobs: true,
+  slots: true,
+  stopGraceMs: true,
+  logger: true,
+  aroundJob: true,
+};
+
+/** `OPTION_INVALID` with the name of the option. */
+export function resolveWorkerOptions(options: WorkerOptions): ResolvedWorkerOptions {
+  const check = new SettingCheck("OPTION_INVALID", "new Worker");
+  check.object("options", options);
+  check.options<WorkerOptions>({ ...options }, names);
+  const { token, namespace, slots = 10, stopGraceMs = 5000, logger = stderrLogger, jobs, aroundJob } = options;
+  const urls = options.urls ?? [options.url ?? "http://127.0.0.1:7411"];
+  if (options.url !== undefined && options.urls !== undefined) check.refuse("give url or urls, not both");
+  if (!Array.isArray(urls) || urls.length === 0) check.refuse(`urls must be a list of addresses, got ${preview(urls)}`);
+  for (const url of urls) checkUrl(url);
+  if (token !== undefined) check.name("token", token);
+  if (namespace !== undefined && !isNamespace(namespace)) {
+    check.refuse(`namespace must be 1 to 63 lower-case letters, digits and hyphens, got ${preview(namespace)}`);
+  }
+  check.wholeNumber("slots", slots, 1);
+  if (slots > slotsMax) check.refuse(`slots must be at most ${slotsMax}, got ${slots}`);
+  check.wholeMs("stopGraceMs", stopGraceMs, 0);
+  checkJobs(jobs);
+  if (aroundJob !== undefined && typeof aroundJob !== "function") check.refuse("aroundJob must be a function");
+  return { urls, token, namespace, jobs, slots, stopGraceMs, logger, aroundJob };
+}
+
+function checkUrl(url: unknown): void {
+  if (typeof url === "string" && /^https?:\/\/[^/]/.test(url) && URL.canParse(url)) return;
+  throw new EngineError("OPTION_INVALID", `new Worker: url must begin with http:// or https://, got ${preview(url)}`);
+}
+
+function checkJobs(jobs: unknown): void {
+  if (!Array.isArray(jobs) || jobs.length === 0) {
+    throw new EngineError(
+      "OPTION_INVALID",
+      `new Worker: jobs must be a list of at least one job, got ${preview(jobs)}`,
+    );
+  }
+  for (const job of jobs as readonly unknown[]) {
+    if (isJob(job)) continue;
+    throw new EngineError("OPTION_INVALID", `new Worker: jobs must hold what defineJob gave, got ${preview(job)}`);
+  }
+}

@@ -1,0 +1,11 @@
+/** Kind of the document of a catalogue workflow; its name is that of the workflow's definitions. */
+export const workflowDocument = "workflow";
+
+/** Kind of the document of an API token. */
+export const tokenDocument = "token";
+
+/** Kind of the document of a job that workers have announced; its name is the qualified id of the job. */
+export const announcedDocument = "announced";
+
+/** Kinds of documents that an export contains. The others are short-lived: locks, idempotency keys, states of alerts. */
+export const movingDocuments: readonly string[] = [workflowDocument, tokenDocument, announcedDocument];

@@ -1,0 +1,1 @@
+SELECT UNIX_TIMESTAMP() AS seconds

@@ -1,1 +1,0 @@
-DELETE FROM task WHERE instance = ANY ($1::bigint[])

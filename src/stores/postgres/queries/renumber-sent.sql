@@ -1,0 +1,4 @@
+-- Numbers from $2 on belong to the new incarnation already.
+UPDATE sent
+SET number = number + $1::bigint
+WHERE number < $2::bigint

@@ -1,0 +1,4 @@
+-- Numbers from ?2 on belong to the new incarnation already.
+UPDATE outbox
+SET number = number + ?1
+WHERE number < ?2

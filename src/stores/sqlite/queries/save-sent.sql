@@ -1,0 +1,2 @@
+REPLACE INTO sent (source, target, number)
+VALUES (?, ?, ?)

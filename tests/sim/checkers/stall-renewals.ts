@@ -1,0 +1,58 @@
+import { memberLeaseMs } from "../../../src/cluster/timings.ts";
+import { tickMs } from "../../../src/engine/stall-detector.ts";
+import type { Evidence, Freeze, LeaseRenewal, LifeRecord } from "../evidence.ts";
+import type { Checker } from "./checker.ts";
+
+/** Clocks have a resolution of one millisecond. */
+const roundingMs = 2;
+
+/**
+ * While the event loop of a member is blocked, its thread renews the lease:
+ *
+ * - not after the loop has been blocked for `stallMs`;
+ * - not if the lease has expired by the member's own clock;
+ * - well enough that nobody removes the member, if the thread runs, the store is reachable, and the stall is shorter.
+ */
+export const checkStallRenewals: Checker = (evidence) =>
+  evidence.lives.flatMap((life) => {
+    const stalls = life.freezes.filter(({ kind }) => kind === "stalled");
+    return [
+      ...life.renewals.flatMap((renewal) => (renewal.isByThread ? checkRenewal(evidence, life, renewal) : [])),
+      ...stalls.flatMap((stall) => checkRemoval(evidence, life, stall)),
+    ];
+  });
+
+function checkRenewal({ setting }: Evidence, life: LifeRecord, renewal: LeaseRenewal): string[] {
+  const { member, sentAt } = renewal;
+  const stall = life.freezes.findLast(({ kind, from }) => kind === "stalled" && from.at <= sentAt);
+  if (stall === undefined) return [`life ${life.number} renewed the lease of ${member} without a stall`];
+  const stoppedMs = stall.stop === undefined ? 0 : Math.max(0, Math.min(stall.stop.to, sentAt) - stall.stop.from);
+  const lateMs = sentAt - stall.from.at - stoppedMs - (setting.timings.stallMs + tickMs) / life.rate;
+  if (lateMs > roundingMs)
+    return [`life ${life.number} renewed its lease ${lateMs.toFixed(0)} ms after it had given up`];
+  const before = life.renewals.filter((each) => each !== renewal && each.member === member && each.knownAt <= sentAt);
+  const lastSentAt = Math.max(...before.map((each) => each.sentAt));
+  const overMs = (sentAt - lastSentAt) * life.rate - memberLeaseMs(setting.timings);
+  return overMs <= roundingMs ? [] : [`life ${life.number} renewed a lease that was over for ${overMs.toFixed(0)} ms`];
+}
+
+function checkRemoval(
+  { setting, storeOutages, restores, memberships }: Evidence,
+  life: LifeRecord,
+  stall: Freeze,
+): string[] {
+  const { beatMs, stallMs } = setting.timings;
+  const from = stall.from.at;
+  const to = Math.min(stall.to?.at ?? Infinity, life.end?.at ?? Infinity);
+  const isShort = (to - from) * life.rate < stallMs - tickMs;
+  if (!isShort || stall.stop !== undefined || setting.isStoreRough || restores.length > 0) return [];
+  const isAway = storeOutages.some((outage) => outage.machine === life.machine && outage.from < to && outage.to > from);
+  const last = life.renewals.findLast(({ knownAt }) => knownAt <= from);
+  // The loop had just renewed the lease when it was blocked.
+  if (isAway || last === undefined || from - last.sentAt > 2 * beatMs) return [];
+  const removal = memberships.find(
+    ({ what, member, at }) => what === "removed" && member === last.member && at > from && at <= to,
+  );
+  if (removal === undefined) return [];
+  return [`${last.member} was removed ${(removal.at - from).toFixed(0)} ms after its event loop was blocked`];
+}
