@@ -20,15 +20,15 @@ const weekdayWords = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
 const unixWeekday: FieldRange = { name: "day-of-week", min: 0, max: 7, count: 7, words: weekdayWords };
 const quartzWeekday: FieldRange = { name: "day-of-week", min: 1, max: 7, words: weekdayWords };
 
-const nicknames: Readonly<Record<string, string>> = {
-  "@yearly": "0 0 1 1 *",
-  "@annually": "0 0 1 1 *",
-  "@monthly": "0 0 1 * *",
-  "@weekly": "0 0 * * 0",
-  "@daily": "0 0 * * *",
-  "@midnight": "0 0 * * *",
-  "@hourly": "0 * * * *",
-};
+const nicknames: ReadonlyMap<string, string> = new Map([
+  ["@yearly", "0 0 1 1 *"],
+  ["@annually", "0 0 1 1 *"],
+  ["@monthly", "0 0 1 * *"],
+  ["@weekly", "0 0 * * 0"],
+  ["@daily", "0 0 * * *"],
+  ["@midnight", "0 0 * * *"],
+  ["@hourly", "0 * * * *"],
+]);
 
 const hourMs = 3_600_000;
 
@@ -118,10 +118,10 @@ function fieldsOf(text: unknown): string[] {
     throw new EngineError("SCHEDULE_INVALID", `a cron expression is text, got ${preview(text)}`);
   }
   const trimmed = text.trim();
-  const nickname = nicknames[trimmed.toLowerCase()];
+  const nickname = nicknames.get(trimmed.toLowerCase());
   const fields = (nickname ?? trimmed).split(/\s+/);
   if (fields.length >= 5 && fields.length <= 7) return fields;
-  const known = trimmed.startsWith("@") ? `, or is one of ${Object.keys(nicknames).join(", ")}` : "";
+  const known = trimmed.startsWith("@") ? `, or is one of ${[...nicknames.keys()].join(", ")}` : "";
   throw new EngineError(
     "SCHEDULE_INVALID",
     `a cron expression has 5 fields, or 6 or 7 with seconds and years${known}, got ${JSON.stringify(text)}`,
