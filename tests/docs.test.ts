@@ -22,7 +22,11 @@ const compiled = [
   "docs/testing.md",
   "docs/getting-started.md",
   "docs/workers.md",
+  "docs/coming-from.md",
 ];
+
+/** Pages on which the comment beside a `console.log` is what it prints. */
+const printing = new Set(["docs/coming-from.md"]);
 
 /** An example that is still running after this time hangs. */
 const exampleMs = 60_000;
@@ -116,7 +120,10 @@ describe("the documents", () => {
   for (const example of compiled.flatMap(examplesOf)) {
     const scene = sceneOf(example.code);
     for (const { title, code } of partsOf(example, scene)) {
-      test(`run to their end: ${title}`, { timeout: exampleMs + 10_000 }, (t) => runExample(t, code, scene));
+      test(`run to their end: ${title}`, { timeout: exampleMs + 10_000 }, async (t) => {
+        const out = await runExample(t, code, scene);
+        if (printing.has(example.page)) assert.deepEqual(unprinted(code, out), []);
+      });
     }
   }
 
@@ -139,6 +146,7 @@ function writeJson(path: string, value: unknown): void {
 }
 
 interface Example {
+  readonly page: string;
   readonly name: string;
   readonly code: string;
 }
@@ -148,12 +156,12 @@ function examplesOf(path: string): Example[] {
   const text = readFileSync(join(root, path), "utf8");
   return [...text.matchAll(/^```ts\n(.*?)^```$/gms)].map((block) => {
     const line = text.slice(0, block.index).split("\n").length;
-    return { name: `${path.replaceAll(/[/.]/g, "-")}-line-${line}.ts`, code: block[1] ?? "" };
+    return { page: path, name: `${path.replaceAll(/[/.]/g, "-")}-line-${line}.ts`, code: block[1] ?? "" };
   });
 }
 
 /** Alternatives that stand below each other run one by one. */
-function partsOf({ name, code }: Example, scene: string): { title: string; code: string }[] {
+function partsOf({ name, code }: Pick<Example, "name" | "code">, scene: string): { title: string; code: string }[] {
   if (scene !== "failed") return [{ title: name, code }];
   const lines = code.split("\n").filter((line) => line.startsWith("await "));
   return lines.map((line, place) => ({ title: `${name}, line ${place + 1}`, code: line }));
@@ -164,7 +172,7 @@ function sceneOf(code: string): string {
 }
 
 /** In a folder of its own, with the servers that it names replaced by those of the tests. */
-async function runExample(t: TestContext, code: string, scene: string): Promise<void> {
+async function runExample(t: TestContext, code: string, scene: string): Promise<string> {
   const folder = mkdtempSync(join(project, "run-"));
   const port = await freePort();
   let local = code.replaceAll("http://127.0.0.1:7411", `http://127.0.0.1:${port}`);
@@ -176,11 +184,18 @@ async function runExample(t: TestContext, code: string, scene: string): Promise<
     HEDDLE_PORT: String(port),
     HEDDLE_STORAGE: `sqlite:${join(folder, "env.db")}`,
   };
-  await run(process.execPath, [join(root, "tests/docs/scene.ts"), file, scene], {
+  return await run(process.execPath, [join(root, "tests/docs/scene.ts"), file, scene], {
     cwd: folder,
     env,
     timeout: exampleMs,
   });
+}
+
+/** What comments say that the example prints, and it does not. */
+function unprinted(code: string, out: string): string[] {
+  const printed = out.replaceAll(/\s+/g, " ");
+  const promised = [...code.matchAll(/^\s*console\.log\(.*\); \/\/ (.+)$/gm)].map((line) => line[1] ?? "");
+  return promised.filter((text) => !printed.includes(text));
 }
 
 async function freePort(): Promise<number> {
