@@ -165,16 +165,25 @@ export const breakpoint = z.object({
 });
 export const contextPatch = z.record(z.string(), json).meta({ description: "Keys overwrite; null removes." });
 
+const logLevel = z.enum(["debug", "info", "warn", "error"]);
+
 export const logQuery = z.object({
   after: z.coerce.number().int().min(0).optional(),
   last: z.stringbool().default(false).meta({ description: "The last lines instead of the first." }),
   task: name.optional(),
+  level: logLevel.optional().meta({ description: "Only lines of this level and above." }),
+  search: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .meta({ description: "Only lines with this text in message, task name or fields, upper and lower case alike." }),
   limit,
 });
 export const logLine = z.object({
   number: z.number().int(),
   at: epochMs,
-  level: z.enum(["debug", "info", "warn", "error"]),
+  level: logLevel,
   taskName: z.string(),
   attempt: z.number().int(),
   message: z.string(),

@@ -21,6 +21,8 @@ export const paths = {
   getStats: "GET /api/stats",
 
   listInstances: "GET /api/instance",
+  countBulk: "POST /api/instance/bulk/count",
+  bulkInstances: "POST /api/instance/bulk",
   getInstance: "GET /api/instance/{id}",
   deleteInstance: "DELETE /api/instance/{id}",
   getResult: "GET /api/instance/{id}/result",

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import * as bulk from "./bulk-schemas.ts";
 import * as cluster from "./cluster-schemas.ts";
 import { cursor, done, json, limit, nothing, ofId, page } from "./common-schemas.ts";
 import * as instance from "./instance-schemas.ts";
@@ -114,6 +115,16 @@ export const routes = {
   listInstances: {
     ...look("List instances, newest first.", page(instance.instanceSummary)),
     query: instance.instanceFilter,
+  },
+  countBulk: {
+    ...look("Count the instances that an operation on all matches of a filter would concern.", bulk.bulkCount),
+    body: bulk.bulkPreview,
+  },
+  bulkInstances: {
+    ...look("Carry out an operation on the instances that match a filter, page by page.", bulk.bulkResult),
+    role: "operator",
+    body: bulk.bulkRequest,
+    isCreate: true,
   },
   getInstance: { ...look("Get the state of an instance.", instance.instanceView), params: ofId },
   deleteInstance: act("Delete an ended instance with its history, and its children."),

@@ -42,6 +42,7 @@ const creates: Readonly<Record<CreateName, true>> = {
   createWorkflow: true,
   triggerWorkflow: true,
   forkInstance: true,
+  bulkInstances: true,
   runJob: true,
   createSchedule: true,
   triggerSchedule: true,

@@ -176,8 +176,8 @@ export class HeddleClient {
         const call = { params: { id: instanceId }, query, ...(signal && { signal }) } as Call<"getLogs">;
         const { items, next } = await this.call("getLogs", call);
         yield* items;
-        after = items.at(-1)?.number ?? after;
-        if (next === null || items.length === 0) break;
+        after = next === null ? (items.at(-1)?.number ?? after) : Number(next);
+        if (next === null) break;
       }
       if (isLast) return;
       await pause(followMs, signal);

@@ -36,6 +36,7 @@ export interface TaskLogsParts {
 
 export interface LogPage {
   readonly after?: number;
+  readonly before?: number;
   /** Reads the last lines instead of the first. */
   readonly last?: boolean;
   readonly limit: number;

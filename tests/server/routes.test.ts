@@ -208,6 +208,11 @@ async function instances(rig: ServerRig): Promise<void> {
   );
   assert.equal((await rig.ok("getLogs", { params: { id }, query: { task: "greet", last: true } })).items.length, 1);
   assert.deepEqual((await rig.ok("getLogs", { params: { id }, query: { task: "other" } })).items, []);
+  const [sample] = logs.items;
+  const search = sample?.message.slice(0, 5).toUpperCase() ?? "";
+  assert.ok((await rig.ok("getLogs", { params: { id }, query: { search } })).items.length > 0);
+  assert.ok((await rig.ok("getLogs", { params: { id }, query: { search, last: true } })).items.length > 0);
+  assert.deepEqual((await rig.ok("getLogs", { params: { id }, query: { search: "nowhere to be found" } })).items, []);
   const monitored = await rig.ok("monitorInstance", { params: { instanceId: id } });
   const [node] = monitored.nodes;
   assert.deepEqual([monitored.completedNodes, node?.result, node?.nodeType], [1, "hi", "TASK"]);
@@ -255,6 +260,10 @@ async function nodes(rig: ServerRig): Promise<void> {
 
   const failed = await start("fails");
   assert.equal((await rig.end(failed)).status, "Failed");
+  const ofFailed = { operation: "retry" as const, filter: { idPrefix: failed } };
+  assert.equal((await rig.ok("countBulk", { body: ofFailed })).count, 1);
+  assert.deepEqual((await rig.ok("bulkInstances", { body: ofFailed })).instanceIds, [failed]);
+  await rig.end(failed);
   const monitored = await rig.ok("monitorInstance", { params: { instanceId: failed } });
   assert.deepEqual(
     monitored.nodes.map(({ nodeName, result }) => [nodeName, result]),

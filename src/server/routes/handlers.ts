@@ -1,4 +1,5 @@
 import type { Handlers } from "../http/handler.ts";
+import { bulkRoutes } from "./bulk-routes.ts";
 import { checkRoutes } from "./check-routes.ts";
 import { clusterRoutes } from "./cluster-routes.ts";
 import { instanceRoutes } from "./instance-routes.ts";
@@ -20,6 +21,7 @@ export function handlersOf(parts: RouteParts): Handlers {
     ...statsRoutes(parts),
     ...instanceRoutes(parts),
     ...operationRoutes(parts),
+    ...bulkRoutes(parts),
     ...clusterRoutes(parts),
     ...namespaceRoutes(parts),
     ...scheduleRoutes(parts),

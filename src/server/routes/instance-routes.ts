@@ -2,13 +2,12 @@ import type { DataOf, Immutable } from "../../api/routes.ts";
 import { hasCode } from "../../base/error.ts";
 import type { HistoryEntry } from "../../engine/instance-calls.ts";
 import type { InstanceSummary } from "../../stores/store.ts";
-import { logTopic } from "../../telemetry/task-logs.ts";
 import { cursorOf, placeOf } from "../http/cursor.ts";
 import type { AuthorizedRequest, Handlers } from "../http/handler.ts";
+import { deleteInstance } from "./delete-instance.ts";
 import { InstanceEnds } from "./instance-ends.ts";
 import { readLogs } from "./read-logs.ts";
 import { done, type RouteParts } from "./route-parts.ts";
-import { qualify } from "../../base/namespace.ts";
 
 type InstanceRoutes = Pick<
   Handlers,
@@ -47,18 +46,6 @@ export function instanceRoutes(parts: RouteParts): InstanceRoutes {
     getContext: async ({ params }) => (await engine.getWorkflowInstanceBreakpoint(params.id)).context,
     getLogs: ({ params, query }) => readLogs(parts, params.id, query),
   };
-}
-
-/** Deletes an instance with its children and their task logs. */
-async function deleteInstance({ namespace, engine, store, taskLogs }: RouteParts, instanceId: string): Promise<void> {
-  const purged: string[] = [];
-  try {
-    await engine.purgeWorkflowInstances({ instanceId, recursive: true, onPurged: (id) => purged.push(id) });
-  } finally {
-    // Buffered lines would be written after the deletion.
-    await taskLogs.flush();
-    for (const id of purged) await store.deleteTopic(logTopic(qualify(namespace, id)));
-  }
 }
 
 /** Mapped types, unlike interfaces, fit schemas that keep unknown fields. */

@@ -76,6 +76,7 @@ const targetFields: Partial<Record<RouteName, string>> = {
 const detailFields: Partial<Record<RouteName, readonly string[]>> = {
   createToken: ["role", "namespace", "expiresAt"],
   createSchedule: ["workflow", "job"],
+  bulkInstances: ["operation", "filter", "reason", "cursor"],
   resizeDomain: ["size"],
   rollBackWorkflow: ["version"],
 };
@@ -137,9 +138,12 @@ function detailsOf(what: string, body: unknown, data: unknown): Record<string, u
     const value = fieldOf(body, field);
     if (typeof value === "number") details[field] = value;
     if (typeof value === "string") details[field] = value.slice(0, targetLengthMax);
+    if (field === "filter") details[field] = JSON.stringify(value ?? {}).slice(0, targetLengthMax);
   }
   const instanceId = fieldOf(data, "instanceId");
   if (typeof instanceId === "string") details["instanceId"] = instanceId;
+  const instanceIds = fieldOf(data, "instanceIds");
+  if (Array.isArray(instanceIds)) details["instanceIds"] = instanceIds.join(" ");
   return details;
 }
 
