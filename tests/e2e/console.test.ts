@@ -115,6 +115,53 @@ describe("the console in a browser", () => {
     await shown.endWell();
   });
 
+  test("12.4 an operation on all that match says how many it concerns, and runs on the server", async (t) => {
+    const rig = await ServerRig.start(t);
+    const { failed, waiting } = await fill(rig);
+    const { instanceId: second } = await rig.ok("triggerWorkflow", { params: { id: "fails" }, body: {} });
+    await rig.end(second);
+    const shown = await ConsolePage.open(browser, rig.server.url);
+    await shown.go("/instances?workflow=fails");
+    await shown.press("All that match …");
+    await shown.page.getByRole("menuitem", { name: "Retry" }).click();
+    await shown.sees(/Retry 2 instances: all that match the filters now/);
+    await shown.page.getByRole("dialog").getByRole("button", { name: "Retry 2" }).click();
+    await shown.sees("2 of 2");
+    await shown.press("Close");
+    for (const id of [failed, second]) {
+      assert.equal((await rig.ok("getInstance", { params: { id } })).generation, 2);
+      await rig.end(id);
+    }
+    await shown.press("All that match …");
+    await shown.page.getByRole("menuitem", { name: "Delete" }).click();
+    await shown.page.getByLabel("Type 2 to confirm").fill("2");
+    await shown.page.getByRole("dialog").getByRole("button", { name: "Delete 2" }).click();
+    await shown.sees("2 of 2");
+    await shown.press("Close");
+    await shown.sees("No instance matches the filters");
+    assert.equal((await rig.ok("getInstance", { params: { id: waiting } })).status, "Running");
+    await shown.endWell();
+  });
+
+  test("12.4 the logs of an instance are searched", async (t) => {
+    const rig = await ServerRig.start(t);
+    const { done } = await fill(rig);
+    const { items } = await rig.ok("getLogs", { params: { id: done } });
+    const [first] = items;
+    assert.ok(first !== undefined);
+    const shown = await ConsolePage.open(browser, rig.server.url);
+    await shown.go(`/instances/${done}/logs`);
+    const rows = shown.page.locator(".log-row");
+    await rows.first().waitFor();
+    const asked = shown.page.waitForResponse((answer) => answer.url().includes("search="));
+    await shown.page.getByLabel("Find in the logs").fill(first.message.toUpperCase());
+    assert.equal((await asked).status(), 200);
+    await rows.filter({ hasText: first.message }).first().waitFor();
+    await shown.page.getByLabel("Find in the logs").fill("nowhere to be found");
+    await rows.first().waitFor({ state: "detached" });
+    await shown.endWell();
+  });
+
   test("12.4 a slider shows an instance as it was at any turn", async (t) => {
     const rig = await ServerRig.start(t);
     const { done } = await fill(rig);

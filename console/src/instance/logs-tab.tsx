@@ -1,5 +1,6 @@
 import { Input, Select, Switch } from "antd";
 import { useEffect, useMemo, useState } from "react";
+import type { DataOf } from "../../../src/api/routes.ts";
 import { call, namespaceQuery } from "../api/client.ts";
 import type { LogLine } from "../api/model.ts";
 import { formatClock } from "../base/format.ts";
@@ -19,7 +20,7 @@ interface LogsTabProps {
 }
 
 const pageSize = 1000;
-/** Lines that are kept in the page; a server's search would be needed beyond. */
+/** Lines that are kept in the page; the server searches all of them. */
 const linesMax = 50_000;
 const rowHeight = 22;
 const levels = ["debug", "info", "warn", "error"] as const;
@@ -55,6 +56,53 @@ function useLogs(id: string, isOver: boolean) {
   return { lines, error };
 }
 
+interface LogSearch {
+  readonly search: string;
+  readonly level: string;
+  readonly task: string | undefined;
+}
+
+const searchDelayMs = 250;
+const hitsMax = 5000;
+
+/** The lines of the whole log that match, as the server finds them; none before it has answered. */
+function useFound(id: string, { search, level, task }: LogSearch) {
+  const [found, setFound] = useState<readonly LogLine[]>([]);
+  const [searchError, setSearchError] = useState<unknown>();
+  useEffect(() => {
+    setFound([]);
+    setSearchError(undefined);
+    if (search === "" && level === "" && task === undefined) return undefined;
+    const stop = new AbortController();
+    const read = async (): Promise<void> => {
+      const hits: LogLine[] = [];
+      for (let after: string | null = "0"; after !== null && hits.length < hitsMax;) {
+        const query = {
+          after: Number(after),
+          limit: pageSize,
+          ...(search !== "" && { search }),
+          ...(level !== "" && { level: level as LogLine["level"] }),
+          ...(task !== undefined && { task }),
+        };
+        const page: DataOf<"getLogs"> = await call("getLogs", { params: { id }, query, signal: stop.signal });
+        hits.push(...page.items);
+        setFound([...hits]);
+        after = page.next;
+      }
+    };
+    const timer = setTimeout(() => {
+      read().catch((problem: unknown) => {
+        if (!stop.signal.aborted) setSearchError(problem);
+      });
+    }, searchDelayMs);
+    return () => {
+      clearTimeout(timer);
+      stop.abort();
+    };
+  }, [id, search, level, task]);
+  return { found, searchError };
+}
+
 function follow(
   id: string,
   after: number,
@@ -76,15 +124,19 @@ export function LogsTab({ id, isOver, task, onTask, taskNames }: LogsTabProps) {
   const [wanted, setWanted] = useState("");
   const [level, setLevel] = useState("");
   const [follows, setFollows] = useState(true);
+  const search = wanted.trim().slice(0, 200).toLowerCase();
+  const { found, searchError } = useFound(id, { search, level, task });
   const shown = useMemo(() => {
-    const search = wanted.trim().toLowerCase();
     const least = levels.indexOf(level as (typeof levels)[number]);
-    return (lines ?? []).filter((line) => {
+    const matching = (lines ?? []).filter((line) => {
       if (task !== undefined && line.taskName !== task) return false;
       if (levels.indexOf(line.level) < least) return false;
-      return search === "" || textOf(line).toLowerCase().includes(search);
+      return search === "" || searchedText(line).toLowerCase().includes(search);
     });
-  }, [lines, wanted, level, task]);
+    if (found.length === 0) return matching;
+    const byNumber = new Map([...found, ...matching].map((line) => [line.number, line]));
+    return [...byNumber.values()].toSorted((a, b) => a.number - b.number);
+  }, [lines, found, search, level, task]);
   if (error !== undefined) return <Problem error={error} />;
   if (lines === undefined) return <Loading />;
   const taskOptions = [{ value: "", label: text.allTasks }, ...taskNames.map((name) => ({ value: name, label: name }))];
@@ -118,6 +170,7 @@ export function LogsTab({ id, isOver, task, onTask, taskNames }: LogsTabProps) {
           label={text.copyLogs}
         />
       </div>
+      {searchError !== undefined && <Problem error={searchError} />}
       {shown.length === 0 && (
         <EmptyState title={lines.length === 0 ? text.noLogs : text.noHits} icon="audit">
           {lines.length === 0 && <p>{text.noLogsHint}</p>}
@@ -159,6 +212,11 @@ function LogRow({ line }: { readonly line: LogLine }) {
 function fieldsOf({ fields }: LogLine): string {
   const entries = Object.entries(fields);
   return entries.map(([key, value]) => `${key}=${typeof value === "string" ? value : JSON.stringify(value)}`).join(" ");
+}
+
+/** The text that a search looks at, as on the server. */
+function searchedText({ taskName, message, fields }: LogLine): string {
+  return `${taskName} ${message} ${JSON.stringify(fields)}`;
 }
 
 function textOf(line: LogLine): string {

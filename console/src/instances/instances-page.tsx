@@ -10,6 +10,7 @@ import { Card, EmptyState, Loading, PageHead, Problem } from "../parts/page.tsx"
 import { useStatusWord } from "../parts/status-tag.tsx";
 import { useText } from "../text/define-text.ts";
 import { instancesText } from "../text/instances-text.ts";
+import { BulkAll } from "./bulk-all.tsx";
 import { BulkBar } from "./bulk-bar.tsx";
 import { InstanceTable } from "./instance-table.tsx";
 import { useInstances } from "./use-instances.ts";
@@ -41,11 +42,14 @@ export function InstancesPage() {
       <PageHead
         title={text.title}
         actions={
-          freshCount > 0 && (
-            <Button onClick={refresh} type="primary">
-              {text.fresh(freshCount)}
-            </Button>
-          )
+          <>
+            {freshCount > 0 && (
+              <Button onClick={refresh} type="primary">
+                {text.fresh(freshCount)}
+              </Button>
+            )}
+            {mayOperate && rows.length > 0 && <BulkAll filter={filter} onDone={refresh} />}
+          </>
         }
       />
       <Filters />

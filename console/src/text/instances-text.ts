@@ -35,6 +35,10 @@ export const instancesText = defineText({
     bulkSkips: (count: number) =>
       `${count} of the selected ${count === 1 ? "is" : "are"} left alone: ${count === 1 ? "its state does" : "their states do"} not allow it.`,
     bulkButton: (verb: string, count: number) => `${verb} ${count}`,
+    bulkAll: "All that match …",
+    bulkAllSays: (verb: string, count: number, isCapped: boolean) =>
+      `${verb} ${isCapped ? "more than " : ""}${count.toLocaleString("en")} ${count === 1 ? "instance" : "instances"}: all that match the filters now and whose state allows it, also those that are not shown. Later ones are left alone.`,
+    bulkNone: "No instance that matches the filters is in a state that allows it.",
     typeCount: (count: number) => `Type ${count} to confirm`,
     progress: (done: number, total: number) => `${done} of ${total}`,
     failures: (count: number) => `${count} failed`,
@@ -74,6 +78,10 @@ export const instancesText = defineText({
     bulkSays: (verb: string, count: number) => `${verb} ${count} 个实例。`,
     bulkSkips: (count: number) => `所选中有 ${count} 个的状态不允许此操作，将保持不变。`,
     bulkButton: (verb: string, count: number) => `${verb} ${count} 个`,
+    bulkAll: "全部匹配项…",
+    bulkAllSays: (verb: string, count: number, isCapped: boolean) =>
+      `${verb}${isCapped ? "超过 " : " "}${count.toLocaleString("en")} 个实例：即当前符合筛选条件且状态允许的全部实例，包括未显示的。之后创建的不受影响。`,
+    bulkNone: "符合筛选条件的实例中，没有状态允许此操作的。",
     typeCount: (count: number) => `输入 ${count} 以确认`,
     progress: (done: number, total: number) => `${done}/${total}`,
     failures: (count: number) => `${count} 个失败`,

@@ -75,12 +75,12 @@ async function pickLast(
 ): Promise<DataOf<"getLogs">> {
   const { after = 0, limit } = query;
   const matches = matcherOf(query);
-  let picked: Line[] = [];
+  const picked: Line[] = [];
   let before: number | undefined;
   for (let scanned = 0; scanned < scannedMax; scanned += pickedFrom) {
     const page = { after, last: true, limit: pickedFrom, ...(before !== undefined && { before }) };
     const lines = await taskLogs.read(qualify(namespace, instanceId), page);
-    picked = [...lines.filter(matches), ...picked];
+    picked.unshift(...lines.filter(matches));
     before = lines[0]?.number;
     if (picked.length >= limit || lines.length < pickedFrom) break;
   }
