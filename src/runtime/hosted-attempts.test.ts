@@ -371,6 +371,39 @@ describe("the end of an attempt that was hosted for another owner", () => {
     await clock.advance(workerBeatMs);
     assert.deepEqual(rig.questions(), ["4: me a"]);
   });
+
+  test("leaves the next run of the attempt alone, which is this member's own, when the lease of the report expires", async () => {
+    report();
+    rig.dispatcher.running.add("a");
+    await clock.advance(workerLostMs);
+    assert.deepEqual([rig.dispatcher.givenUp, rig.dispatcher.aborted], [[], []]);
+    assert.equal(rig.hostedAttempts.isReporting("a"), false, "the report itself is not waited for any longer");
+  });
+
+  test("leaves the lease to the next run, which is hosted here too, when it is delivered", async () => {
+    const { answer } = report();
+    rig.keep(3, "a");
+    answer();
+    await clock.settle();
+    rig.questions();
+    await clock.advance(workerBeatMs);
+    assert.deepEqual(rig.questions(), ["3: me a"]);
+    await clock.advance(leaseMs);
+    assert.deepEqual(rig.dispatcher.givenUp, ["a"], "without renewals the next run is given up like any other");
+  });
+
+  test("that is not wanted any more stops no later run of the attempt", async () => {
+    report();
+    await clock.advance(workerBeatMs);
+    const question = rig.asked.at(-1);
+    rig.keep(3, "a");
+    question?.answer(["a"]);
+    await clock.settle();
+    assert.deepEqual([rig.dispatcher.aborted, rig.hostedAttempts.isReporting("a")], [[], false]);
+    rig.questions();
+    await clock.advance(workerBeatMs);
+    assert.deepEqual(rig.questions(), ["3: me a"]);
+  });
 });
 
 test("where there is one member alone, nobody else holds anything", () => {

@@ -31,12 +31,17 @@ export interface HostedAttemptsParts {
  * - O1 An attempt is given up when its lease expires, a little before an owner that receives no renewals declares the
  *   attempt lost; an attempt that runs in this process is stopped. The lease counts from before the renewal was
  *   requested.
+ * - O2 An attempt that was interrupted runs again under its id, perhaps here, while the end of its earlier run is still
+ *   being reported. Each has a lease of its own: neither the end of that report nor the expiry of its lease concerns the
+ *   next run.
  */
 export class HostedAttempts implements AttemptHosting {
   readonly lostMs: number;
   readonly stallMs: number;
   readonly #parts: HostedAttemptsParts;
-  readonly #attempts = new Map<string, HostedAttempt>();
+  readonly #running = new Map<string, HostLease>();
+  /** Attempts that have ended here, and whose end is not delivered yet: their owners must not declare them lost. */
+  readonly #ended = new Map<string, HostLease>();
   /** Deliveries of reports under way, one for each report that its owner has not received yet. */
   readonly #reports = new Set<Promise<void>>();
   #timer: Timer | undefined;
@@ -71,7 +76,8 @@ export class HostedAttempts implements AttemptHosting {
   /** Forgets all attempts, because this member was removed. */
   clear(): void {
     this.#incarnation++;
-    this.#attempts.clear();
+    this.#running.clear();
+    this.#ended.clear();
   }
 
   /** Resolves when the owners have received all reports, or after the grace period. */
@@ -92,13 +98,13 @@ export class HostedAttempts implements AttemptHosting {
   readonly hold = (): (() => void) => () => undefined;
 
   add(shard: number, attemptIds: readonly string[], renewedAt = this.#parts.clock.monotonic()): void {
-    for (const id of attemptIds) this.#attempts.set(id, { shard, renewedAt, isReporting: false });
+    for (const id of attemptIds) this.#running.set(id, { shard, renewedAt });
   }
 
   /** The age of the last lease renewal of a hosted attempt; 0 for this member's own attempts. */
   renewalAgeMs(attemptId: string): number {
-    const attempt = this.#attempts.get(attemptId);
-    return attempt === undefined ? 0 : this.#parts.clock.monotonic() - attempt.renewedAt;
+    const lease = this.#running.get(attemptId) ?? this.#ended.get(attemptId);
+    return lease === undefined ? 0 : this.#parts.clock.monotonic() - lease.renewedAt;
   }
 
   /**
@@ -123,31 +129,37 @@ export class HostedAttempts implements AttemptHosting {
 
   /** Removes an attempt whose shard is owned here again. */
   reclaim(attemptId: string): void {
-    this.#attempts.delete(attemptId);
+    this.#running.delete(attemptId);
   }
 
-  readonly isReporting = (attemptId: string): boolean => this.#attempts.get(attemptId)?.isReporting === true;
+  readonly isReporting = (attemptId: string): boolean => this.#ended.has(attemptId);
 
   report(run: ReportedRun, input: Input, onDelivered: () => void): void {
     // A worker that is lost here may be connected to another member. Otherwise the owner of the shard declares the attempt lost.
     if (isLostWorker(input)) return;
     const shard = this.#parts.shardOf(run.instanceId);
-    this.#attempts.set(run.attemptId, { shard, renewedAt: this.#parts.clock.monotonic(), isReporting: true });
+    const { attemptId, instanceId: id } = run;
+    const lease: HostLease = { shard, renewedAt: this.#parts.clock.monotonic() };
+    this.#running.delete(attemptId);
+    this.#ended.set(attemptId, lease);
     const host = this.#parts.member();
-    const call = { type: "ReportAttempt", host, attemptId: run.attemptId, id: run.instanceId, input } as const;
-    const report = this.#reportUntilDelivered(shard, call, onDelivered);
+    const report = this.#reportUntilDelivered(
+      lease,
+      { type: "ReportAttempt", host, attemptId, id, input },
+      onDelivered,
+    );
     this.#reports.add(report);
     void report.then(() => this.#reports.delete(report));
   }
 
-  async #reportUntilDelivered(shard: number, call: CallOf<"ReportAttempt">, onDelivered: () => void): Promise<void> {
+  async #reportUntilDelivered(lease: HostLease, call: CallOf<"ReportAttempt">, onDelivered: () => void): Promise<void> {
     const incarnation = this.#incarnation;
-    while (!(await this.#isDelivered(shard, call))) {
+    while (!(await this.#isDelivered(lease.shard, call))) {
       if (incarnation === this.#incarnation) await this.#pause();
       if (incarnation !== this.#incarnation) return;
     }
     onDelivered();
-    if (incarnation === this.#incarnation) this.#attempts.delete(call.attemptId);
+    deleteLease(this.#ended, call.attemptId, lease);
   }
 
   /** Returns true if the owner has received the report; false if the report must be sent again, because the owner is unknown or does not know this member yet. */
@@ -171,14 +183,10 @@ export class HostedAttempts implements AttemptHosting {
     await new Promise<void>((resolve) => void clock.after(timings.beatMs, resolve));
   }
 
-  /**
-   * Aborts unwanted attempts. Ignores attempts whose shard this member owns by now, because the message may be late. One
-   * that has ended here runs no more: if its dispatcher has it, that is the next run, which its owner wants.
-   */
+  /** Aborts unwanted attempts. Ignores attempts whose shard this member owns by now, because the message may be late. */
   drop(attemptIds: readonly string[]): void {
-    const running = attemptIds.filter((id) => this.#attempts.get(id)?.isReporting === false);
-    for (const id of attemptIds) this.#attempts.delete(id);
-    this.#parts.dispatcher.abort(running);
+    for (const id of attemptIds) this.#ended.delete(id);
+    this.#parts.dispatcher.abort(attemptIds.filter((id) => this.#running.delete(id)));
   }
 
   /** Requests renewals from all owners, and gives up attempts whose lease has expired. */
@@ -187,71 +195,75 @@ export class HostedAttempts implements AttemptHosting {
     this.#stopExpired();
     const { dispatcher } = this.#parts;
     // An unreachable worker may be connected to another member by now, which then renews the leases of its attempts.
-    const known = [...this.#attempts].filter(([id, { isReporting }]) => isReporting || isRenewedHere(dispatcher, id));
-    for (const [shard, attempt] of Map.groupBy(known, ([, { shard }]) => shard)) {
-      void this.#renewShard(
-        shard,
-        attempt.map(([id]) => id),
-      );
+    const running = [...this.#running].filter(([id]) => isRenewedHere(dispatcher, id));
+    for (const [shard, leases] of Map.groupBy([...running, ...this.#ended], ([, lease]) => lease.shard)) {
+      void this.#renewShard(shard, leases);
     }
   }
 
   /** Forgets attempts that have left this member: their worker may have connected to another member, which then hosts them. */
   #forgetVanished(): void {
     const { dispatcher } = this.#parts;
-    for (const [id, { isReporting }] of this.#attempts) {
-      const isHere = isReporting || dispatcher.isRunning(id) || dispatcher.waitOf(id) !== undefined;
-      if (!isHere) this.#attempts.delete(id);
+    for (const id of this.#running.keys()) {
+      if (!dispatcher.isRunning(id) && dispatcher.waitOf(id) === undefined) this.#running.delete(id);
     }
   }
 
   /** Gives up expired attempts, with a timer for the next expiry: an owner may declare them lost between two renewals. */
   #stopExpired(): void {
-    const { clock, timings } = this.#parts;
+    const { clock, timings, dispatcher } = this.#parts;
     const leaseMs = ownPatience * timings.workerLostMs;
     const now = clock.monotonic();
-    const expired: string[] = [];
-    let oldest = Infinity;
-    for (const [id, { renewedAt }] of this.#attempts) {
-      if (now - renewedAt >= leaseMs) expired.push(id);
-      else oldest = Math.min(oldest, renewedAt);
-    }
     // The owner may still want these attempts: a remote worker announces them again, even after their end.
-    for (const id of expired) this.#attempts.delete(id);
-    this.#parts.dispatcher.giveUpExpired(expired);
+    dispatcher.giveUpExpired(takeExpired(this.#running, now - leaseMs));
+    // A report whose lease has expired is still delivered.
+    takeExpired(this.#ended, now - leaseMs);
     this.#expiryTimer?.cancel();
-    if (oldest === Infinity) return;
+    const leases = [...this.#running.values(), ...this.#ended.values()];
+    if (leases.length === 0) return;
+    const oldest = leases.reduce((least, { renewedAt }) => Math.min(least, renewedAt), Infinity);
     this.#expiryTimer = clock.after(Math.ceil(oldest + leaseMs - now), () => this.#stopExpired());
   }
 
-  async #renewShard(shard: number, attemptIds: readonly string[]): Promise<void> {
+  async #renewShard(shard: number, leases: readonly (readonly [string, HostLease])[]): Promise<void> {
     const { clock, dispatcher, logger } = this.#parts;
     const askedAt = clock.monotonic();
-    const incarnation = this.#incarnation;
+    const attemptIds = [...new Set(leases.map(([id]) => id))];
     const connections = attemptIds.flatMap((id) => {
       const connection = dispatcher.connectionOf(id);
       return connection === undefined ? [] : [[id, connection] as const];
     });
     try {
-      const unwanted = await this.#renew(shard, attemptIds, Object.fromEntries(connections));
-      if (incarnation !== this.#incarnation) return;
-      for (const id of attemptIds) {
-        const attempt = this.#attempts.get(id);
-        if (attempt !== undefined && !unwanted.includes(id)) attempt.renewedAt = askedAt;
+      const unwanted = new Set(await this.#renew(shard, attemptIds, Object.fromEntries(connections)));
+      const stopped: string[] = [];
+      for (const [id, lease] of leases) {
+        if (!unwanted.has(id)) lease.renewedAt = askedAt;
+        else if (!deleteLease(this.#ended, id, lease) && deleteLease(this.#running, id, lease)) stopped.push(id);
       }
-      this.drop(unwanted);
+      dispatcher.abort(stopped);
     } catch (error) {
       logger.debug({ shard, error: messageOf(error) }, "an owner did not renew the leases of its attempts");
     }
   }
 }
 
-interface HostedAttempt {
+/** The lease of one run of an attempt here, or of the report of its end. */
+interface HostLease {
   readonly shard: number;
   /** Monotonic time at which the last granted renewal was requested. */
   renewedAt: number;
-  /** True if the attempt has ended here, and its end is not delivered yet. */
-  readonly isReporting: boolean;
+}
+
+/** Deletes the lease of one run or report. False if it is not there any more, or is that of another run. */
+function deleteLease(leases: Map<string, HostLease>, attemptId: string, lease: HostLease): boolean {
+  return leases.get(attemptId) === lease && leases.delete(attemptId);
+}
+
+/** Removes the leases that were last renewed at that monotonic time or before, and returns the ids of their attempts. */
+function takeExpired(leases: Map<string, HostLease>, moment: number): string[] {
+  const expired = [...leases].filter(([, { renewedAt }]) => renewedAt <= moment).map(([id]) => id);
+  for (const id of expired) leases.delete(id);
+  return expired;
 }
 
 function isLostWorker(input: Input): boolean {
