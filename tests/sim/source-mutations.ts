@@ -327,8 +327,8 @@ export const sourceMutations: readonly Mutation[] = [
     needsWorkers: true,
     source: {
       file: "src/runtime/hosted-attempts.ts",
-      find: "if (attempt !== undefined && !unwanted.includes(id)) attempt.renewedAt = askedAt;",
-      replace: "if (attempt !== undefined && !unwanted.includes(id)) attempt.renewedAt = clock.monotonic();",
+      find: "if (!unwanted.has(id)) lease.renewedAt = askedAt;",
+      replace: "if (!unwanted.has(id)) lease.renewedAt = clock.monotonic();",
     },
   },
   {
