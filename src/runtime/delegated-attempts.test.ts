@@ -11,14 +11,14 @@ import { Lane } from "./lane.ts";
 import { RigShard, RigStore } from "./shard.rig.ts";
 
 const lostMs = 60_000;
-const stallMs = 120_000;
+const blockedMs = 170_000;
 
 /** The other members, as the test says they are. */
 class FakeHosting implements AttemptHosting {
   /** Slots that are held, and whether they were freed at once or later. */
   readonly slots = new Map<string, "held" | "freed" | "freed later">();
   readonly lostMs = lostMs;
-  readonly stallMs = stallMs;
+  readonly blockedMs = blockedMs;
   readonly living = new Set<string>();
   readonly left = new Set<string>();
   readonly reporting = new Set<string>();
@@ -129,7 +129,7 @@ describe("an attempt that another member holds", () => {
   test("is lost when nothing was heard of it for longer than its host may be blocked, although that lives", async () => {
     hosting.living.add("m");
     const run = await running("i", "m");
-    await sweepFor(lostMs + stallMs - 1);
+    await sweepFor(lostMs + blockedMs - 1);
     delegated.sweep();
     assert.equal(await lastEvent(run), "");
     await clock.advance(1);
@@ -220,7 +220,7 @@ describe("an attempt that another member holds", () => {
     const run = await running("i", "m");
     await clock.advance(3 * lostMs);
     delegated.sweep();
-    await sweepFor(lostMs / 2 + stallMs - 1);
+    await sweepFor(lostMs / 2 + blockedMs - 1);
     assert.equal(await lastEvent(run), "");
     await sweepFor(1);
     assert.equal(await lastEvent(run), "TaskInterrupted");

@@ -64,8 +64,8 @@ export interface AttemptHosting {
   /** Hosts the attempt no longer, because its shard is owned here again. */
   reclaim(attemptId: string): void;
   readonly lostMs: number;
-  /** Time for which the event loop of a living member may be blocked, and renew nothing (`ClusterTimings.stallMs`). */
-  readonly stallMs: number;
+  /** Time for which a living member may run an attempt and renew nothing, because its event loop is blocked. */
+  readonly blockedMs: number;
 }
 
 export interface ReportedRun {
@@ -80,8 +80,8 @@ export interface ReportedRun {
  * - T1 An attempt is delegated, or with this member's dispatcher, or lost; never two of these. A report of one that is
  *   not delegated is dropped.
  * - T2 The lease of the host expires before the owner declares the attempt lost (`ownPatience`), so a lost attempt runs
- *   nowhere. A member whose event loop is blocked renews no attempts, while a thread renews its lease: so the owner of an
- *   attempt in the pool of a living member is patient for that time, too.
+ *   nowhere. A member whose event loop is blocked renews no attempts and stops none, while a thread renews its lease:
+ *   so the owner of an attempt in the pool of a living member is patient for the longest such time, too.
  */
 export class DelegatedAttempts {
   readonly #clock: Clock;
@@ -128,7 +128,7 @@ export class DelegatedAttempts {
     const silentMs = this.#clock.monotonic() - renewedAt;
     // A remote worker outlives the member it was connected to, and reconnects to another.
     if (isRemote(worker)) return silentMs < hosting.lostMs;
-    if (hosting.isLiving(hostOf(worker))) return silentMs < hosting.lostMs + hosting.stallMs;
+    if (hosting.isLiving(hostOf(worker))) return silentMs < hosting.lostMs + hosting.blockedMs;
     return silentMs < hosting.lostMs && (!hosting.hasSeen(addedAt) || hosting.isReporting(run.attemptId));
   }
 

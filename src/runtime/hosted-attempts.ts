@@ -37,7 +37,7 @@ export interface HostedAttemptsParts {
  */
 export class HostedAttempts implements AttemptHosting {
   readonly lostMs: number;
-  readonly stallMs: number;
+  readonly blockedMs: number;
   readonly #parts: HostedAttemptsParts;
   readonly #running = new Map<string, HostLease>();
   /** Attempts that have ended here, and whose end is not delivered yet: their owners must not declare them lost. */
@@ -51,7 +51,9 @@ export class HostedAttempts implements AttemptHosting {
   constructor(parts: HostedAttemptsParts) {
     this.#parts = parts;
     this.lostMs = parts.timings.workerLostMs;
-    this.stallMs = parts.timings.stallMs;
+    const { stallMs, suspectMs, lostMs } = parts.timings;
+    // A thread renews the lease of a blocked member for `stallMs` by a clock that may be slow; then the lease runs out.
+    this.blockedMs = stallMs / ownPatience + suspectMs + lostMs;
   }
 
   readonly isLiving = (member: string): boolean => this.#parts.members.isLiving(member);
@@ -277,7 +279,7 @@ function isRenewedHere(dispatcher: HostedAttemptsParts["dispatcher"], attemptId:
 /** The hosting of a single member: attempts that are not here run nowhere. */
 export const noHosting: AttemptHosting = {
   lostMs: Infinity,
-  stallMs: 0,
+  blockedMs: 0,
   isLiving: () => false,
   hasSeen: () => true,
   hasLeft: () => false,

@@ -226,8 +226,8 @@ describe("a shard that is taken over after a loss", () => {
     const a = await work.call("a");
     await rig.move(m0.region.shardOf("x"), m0, m1);
     m0.hostedAttempts.stop();
-    const { workerLostMs, stallMs } = defaultTimings;
-    const patienceMs = workerLostMs + stallMs;
+    const { workerLostMs } = defaultTimings;
+    const patienceMs = Math.ceil(workerLostMs + m1.hostedAttempts.blockedMs);
     const stepMs = workerLostMs / 3;
     for (let leftMs = patienceMs - 1; leftMs > 0; leftMs -= stepMs) {
       await rig.clock.advance(Math.min(stepMs, leftMs));

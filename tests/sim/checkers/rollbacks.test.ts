@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { OutboxRow } from "../../../src/stores/store.ts";
 import type { EvidenceBuilder } from "./evidence-builder.ts";
@@ -23,6 +24,14 @@ function notice(builder: EvidenceBuilder, life: number): void {
   const message = "the store was rolled back; this engine stops and does nothing more";
   builder.lists.logLines.push({ ...builder.moment(), life, level: "error", fields: {}, message });
 }
+
+test("a member need not notice a restore that only its thread's heartbeats contradict", () => {
+  const { builder, life } = restoredRun();
+  const [renewal] = life.renewals.splice(0);
+  assert.ok(renewal !== undefined);
+  life.renewals.push({ ...renewal, isByThread: true });
+  assert.deepEqual(checkRollbacks(builder.evidence), []);
+});
 
 test("a member that does not notice a restore", () => {
   const { builder } = restoredRun();

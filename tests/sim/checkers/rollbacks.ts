@@ -8,8 +8,9 @@ const rolledBack = /the store was rolled back/;
 const onTheWayMs = 5000;
 
 /**
- * A member with a heartbeat that was acknowledged after the backup stops when the backup is restored, idle or not, within an
- * interval of heartbeats. It writes nothing afterwards. A commit that it sent before may still arrive: the store takes it
+ * A member with a heartbeat that was acknowledged to its event loop after the backup stops when the backup is restored, idle
+ * or not, within an interval of heartbeats. Heartbeats of its thread do not count: while the loop is blocked the member
+ * learns and writes nothing, so it has nothing in memory that the backup contradicts. It writes nothing afterwards. A commit that it sent before may still arrive: the store takes it
  * if the shard stands where the commit begins, which is then no contradiction.
  */
 export const checkRollbacks: Checker = (evidence) =>
@@ -20,7 +21,8 @@ export const checkRollbacks: Checker = (evidence) =>
 function mustNotice(life: LifeRecord, { backedUp, restored }: RestoreRecord, { memberships }: Evidence): boolean {
   if (life.role !== "member" || life.up === undefined || life.up.order > restored.order) return false;
   if (life.stopping !== undefined || (life.end?.order ?? Infinity) < restored.order) return false;
-  return life.renewals.some(({ member, sentAt, knownAt }) => {
+  return life.renewals.some(({ member, sentAt, knownAt, isByThread }) => {
+    if (isByThread === true) return false;
     const joined = memberships.find((record) => record.member === member && record.what === "joined");
     const isBackedUp = joined !== undefined && joined.order < backedUp.order;
     return isBackedUp && sentAt > backedUp.at && knownAt < restored.at;
