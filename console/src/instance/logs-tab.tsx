@@ -117,16 +117,13 @@ function follow(
   return source;
 }
 
-export function LogsTab({ id, isOver, task, onTask, taskNames }: LogsTabProps) {
-  const text = useText(instanceText);
-  const { zone } = usePreferences();
-  const { lines, error } = useLogs(id, isOver);
-  const [wanted, setWanted] = useState("");
-  const [level, setLevel] = useState("");
-  const [follows, setFollows] = useState(true);
-  const search = wanted.trim().slice(0, 200).toLowerCase();
-  const { found, searchError } = useFound(id, { search, level, task });
-  const shown = useMemo(() => {
+/** The lines in the page that match, with those that the server found. */
+function useShown(
+  lines: readonly LogLine[] | undefined,
+  found: readonly LogLine[],
+  { search, level, task }: LogSearch,
+): readonly LogLine[] {
+  return useMemo(() => {
     const least = levels.indexOf(level as (typeof levels)[number]);
     const matching = (lines ?? []).filter((line) => {
       if (task !== undefined && line.taskName !== task) return false;
@@ -137,6 +134,18 @@ export function LogsTab({ id, isOver, task, onTask, taskNames }: LogsTabProps) {
     const byNumber = new Map([...found, ...matching].map((line) => [line.number, line]));
     return [...byNumber.values()].toSorted((a, b) => a.number - b.number);
   }, [lines, found, search, level, task]);
+}
+
+export function LogsTab({ id, isOver, task, onTask, taskNames }: LogsTabProps) {
+  const text = useText(instanceText);
+  const { zone } = usePreferences();
+  const { lines, error } = useLogs(id, isOver);
+  const [wanted, setWanted] = useState("");
+  const [level, setLevel] = useState("");
+  const [follows, setFollows] = useState(true);
+  const search = wanted.trim().slice(0, 200).toLowerCase();
+  const { found, searchError } = useFound(id, { search, level, task });
+  const shown = useShown(lines, found, { search, level, task });
   if (error !== undefined) return <Problem error={error} />;
   if (lines === undefined) return <Loading />;
   const taskOptions = [{ value: "", label: text.allTasks }, ...taskNames.map((name) => ({ value: name, label: name }))];

@@ -148,24 +148,24 @@ function BulkAllDialog({ operation, filter, onClose }: DialogProps) {
           {count === 0 ? text.bulkNone : text.bulkAllSays(verb, count, preview.data.isCapped)}
         </p>
       )}
-      {outcome === undefined && needsNote && count > 0 && (
-        <Input
-          value={note}
-          placeholder={words.note}
-          aria-label={words.note}
-          onChange={(event) => setNote(event.target.value)}
-        />
-      )}
+      {outcome === undefined && needsNote && count > 0 && <Field label={words.note} value={note} onChange={setNote} />}
       {outcome === undefined && needsCount && count > 0 && (
-        <Input
-          value={typed}
-          placeholder={text.typeCount(count)}
-          aria-label={text.typeCount(count)}
-          onChange={(event) => setTyped(event.target.value)}
-        />
+        <Field label={text.typeCount(count)} value={typed} onChange={setTyped} />
       )}
       {outcome !== undefined && <BulkOutcome outcome={outcome} count={count} />}
     </Modal>
+  );
+}
+
+interface FieldProps {
+  readonly label: string;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}
+
+function Field({ label, value, onChange }: FieldProps) {
+  return (
+    <Input value={value} placeholder={label} aria-label={label} onChange={(event) => onChange(event.target.value)} />
   );
 }
 
