@@ -23,6 +23,7 @@ const compiled = [
   "docs/getting-started.md",
   "docs/workers.md",
   "docs/coming-from.md",
+  "docs/jobs.md",
 ];
 
 /** Pages on which the comment beside a `console.log` is what it prints. */

@@ -1,5 +1,6 @@
 import { type Command, Option } from "commander";
 import { type ConfigKey, configKeys, flagOf, keyNames, variableOf } from "../server/config/config-key.ts";
+import type { ServerConfig } from "../server/config/server-config.ts";
 
 const descriptions: Readonly<Record<ConfigKey, string>> = {
   host: "listen address",
@@ -7,6 +8,12 @@ const descriptions: Readonly<Record<ConfigKey, string>> = {
   data: "data folder",
   storage: "sqlite:<file>, postgresql://… or mysql://…",
   app: "modules that export jobs and workflows",
+  "readyMade.jobs": "ready-made jobs: http, sql, wait-for, file-cleanup, shell, script",
+  "readyMade.allowShell": "allow shell and script: whoever may save a workflow can then run commands",
+  "readyMade.allowedHosts": "hosts that ready-made jobs may connect to; default: all",
+  "readyMade.cleanupFolders": "folders in which file-cleanup may delete",
+  "readyMade.secretVariables": "variables that ready-made jobs may use as secrets; default: HEDDLE_SECRET_*",
+  "readyMade.secretFolders": "folders of files that ready-made jobs may use as secrets; default: /run/secrets",
   namespaces: "namespaces, besides default, in which the jobs and workflows of the modules are registered too",
   workflows: "folder of definition files",
   git: "commit each saved definition to git",
@@ -60,9 +67,12 @@ export function withConfigFlags(command: Command): Command {
 }
 
 /** Collects the settings given on the command line. */
-export function flagsGiven(options: Readonly<Record<string, unknown>>): Partial<Record<ConfigKey, string>> {
+export function flagsGiven(
+  options: Readonly<Record<string, unknown>>,
+  keys: readonly ConfigKey[] = keyNames,
+): Partial<Record<ConfigKey, string>> {
   const given: Partial<Record<ConfigKey, string>> = {};
-  for (const key of keyNames) {
+  for (const key of keys) {
     const value = options[optionOf(key).attributeName()];
     // A switch without a value means true.
     if (value !== undefined) given[key] = value === true ? "true" : (value as string);
@@ -73,4 +83,21 @@ export function flagsGiven(options: Readonly<Record<string, unknown>>): Partial<
 function optionOf(key: ConfigKey): Option {
   const value = configKeys[key] === "switch" ? "[true|false]" : "<value>";
   return new Option(`${flagOf(key)} ${value}`, `${descriptions[key]} (${variableOf(key)})`);
+}
+
+const readyMadeKeys = keyNames.filter((key) => key.startsWith("readyMade."));
+
+/** Adds the flags of ready-made jobs to a command that has no configuration file. */
+export function withReadyMadeFlags(command: Command): Command {
+  for (const key of readyMadeKeys) command.addOption(optionOf(key));
+  return command;
+}
+
+/** The settings of ready-made jobs, from flags and variables. `OPTION_INVALID`. */
+export async function readyMadeGiven(options: Readonly<Record<string, unknown>>): Promise<ServerConfig["readyMade"]> {
+  const { loadConfig } = await import("../server/config/load-config.ts");
+  const variables = readyMadeKeys.map(variableOf);
+  const environment = Object.fromEntries(variables.map((name) => [name, process.env[name]]));
+  const { readyMade } = loadConfig({ flags: flagsGiven(options, readyMadeKeys), environment, file: null });
+  return readyMade;
 }

@@ -3,11 +3,14 @@ import { loadApp } from "../server/config/app-modules.ts";
 import { Worker } from "../remote-worker/worker.ts";
 import type { WorkerOptions } from "../remote-worker/worker-options.ts";
 import { traceJob } from "../telemetry/job-run.ts";
+import { readyMadeJobsOf } from "./ready-made-jobs-of.ts";
+import type { ServerConfig } from "../server/config/server-config.ts";
 import { UsageError } from "./exit-code.ts";
 import { untilStopped } from "./until-stopped.ts";
 
 export interface WorkerSettings extends Required<Pick<WorkerOptions, "urls" | "slots">> {
   readonly modules: readonly string[];
+  readonly readyMade: ServerConfig["readyMade"];
   readonly token: string | undefined;
   readonly namespace: string | undefined;
   readonly drainMs: number;
@@ -17,8 +20,11 @@ export interface WorkerSettings extends Required<Pick<WorkerOptions, "urls" | "s
 /** Runs the jobs of the modules for a server, until a signal, or until the server refuses its first connection. */
 export async function runWorker(settings: WorkerSettings): Promise<void> {
   const { modules, urls, token, namespace, slots, drainMs, logLevel } = settings;
-  const { jobs } = await loadApp(modules);
-  if (jobs.length === 0) throw new UsageError("these modules export workflows but no jobs, a worker needs jobs");
+  const { jobs: own } = await loadApp(modules);
+  const jobs = [...own, ...(await readyMadeJobsOf(settings.readyMade))];
+  if (jobs.length === 0) {
+    throw new UsageError("a worker needs jobs: name modules that export some, or --ready-made-jobs");
+  }
   const logger = pino({ level: logLevel });
   const worker = new Worker({
     urls,

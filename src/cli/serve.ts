@@ -5,6 +5,7 @@ import { type AppParts, loadApp } from "../server/config/app-modules.ts";
 import type { ServerConfig } from "../server/config/server-config.ts";
 import { Server } from "../server/server.ts";
 import type { Doors } from "./doors.ts";
+import { readyMadeJobsOf } from "./ready-made-jobs-of.ts";
 
 export interface StartParts {
   readonly doors: Doors;
@@ -22,10 +23,11 @@ export async function startServer(
 ): Promise<Server> {
   const { jobs, workflows } = parts ?? (await loadApp(config.app));
   const { bus, nats } = config.cluster;
+  const own = await readyMadeJobsOf(config.readyMade);
   return await Server.start(config, {
     store: await doors.storage(config.storage),
     bus: bus?.includes(":") === true ? await doors.bus(bus, nats) : undefined,
-    jobs,
+    jobs: [...jobs, ...own],
     workflows,
     adminToken,
     logger,

@@ -57,6 +57,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     "views",
   ],
   client: ["api", "base"],
+  jobs: ["base", "authoring", "client"],
   "remote-worker": ["base", "authoring", "dispatch", "worker", "engine", "client"],
   cli: [
     "api",
@@ -68,6 +69,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     "server",
     "client",
     "remote-worker",
+    "jobs",
     "telemetry",
     "transfer",
     "schedules",
@@ -102,10 +104,10 @@ const bare = ["base", "kernel"];
 
 /** Packages that belong to one part: whoever embeds the engine loads none of the others'. */
 const homes: Readonly<Record<string, readonly string[]>> = {
-  pg: ["src/stores/postgres/"],
-  mysql2: ["src/stores/mysql/"],
+  pg: ["src/stores/postgres/", "src/jobs/"],
+  mysql2: ["src/stores/mysql/", "src/jobs/"],
   "@nats-io/transport-node": ["src/cluster/nats/"],
-  zod: ["src/api/", "src/server/"],
+  zod: ["src/api/", "src/server/", "src/jobs/"],
   fastify: ["src/server/"],
   "@fastify/cors": ["src/server/"],
   "@fastify/websocket": ["src/server/"],

@@ -1,9 +1,10 @@
 import { type Command, Option } from "commander";
 import { type ClientOptions, clientCommand, sessionOf } from "../client-command.ts";
+import { readyMadeGiven, withReadyMadeFlags } from "../config-flags.ts";
 import { countGiven } from "../given-value.ts";
 import { moduleFiles } from "../module-files.ts";
 
-interface WorkerOptions extends ClientOptions {
+interface WorkerOptions extends ClientOptions, Readonly<Record<string, unknown>> {
   readonly urls?: string;
   readonly slots: string;
   readonly drainSeconds: string;
@@ -11,8 +12,8 @@ interface WorkerOptions extends ClientOptions {
 }
 
 export function workerCommand(): Command {
-  return clientCommand("worker", "Run a remote worker: executes jobs for a server.")
-    .argument("<modules...>", "files that export jobs")
+  const command = clientCommand("worker", "Run a remote worker: executes jobs for a server.")
+    .argument("[modules...]", "files that export jobs; may be left out with --ready-made-jobs")
     .option("--urls <addresses>", "servers of a cluster, separated by commas: it goes to another when its own is gone")
     .option("--slots <count>", "maximum number of tasks at a time", "10")
     .option("--drain-seconds <count>", "grace period for running tasks on shutdown", "10")
@@ -20,20 +21,22 @@ export function workerCommand(): Command {
       new Option("--log-level <level>", "minimum log level")
         .choices(["debug", "info", "warn", "error"])
         .default("info"),
-    )
-    .action(async (modules: string[], options: WorkerOptions) => {
-      const session = sessionOf(options);
-      // Jobs that run in this process must not see the token.
-      delete process.env["HEDDLE_TOKEN"];
-      const { runWorker } = await import("../run-worker.ts");
-      await runWorker({
-        modules: moduleFiles(modules),
-        urls: options.urls?.split(",") ?? [session.client.url],
-        token: session.token,
-        namespace: session.namespace,
-        slots: countGiven("--slots", options.slots, 10_000),
-        drainMs: countGiven("--drain-seconds", options.drainSeconds) * 1000,
-        logLevel: options.logLevel,
-      });
+    );
+  return withReadyMadeFlags(command).action(async (modules: string[], options: WorkerOptions) => {
+    const session = sessionOf(options);
+    // Jobs that run in this process must not see the token.
+    delete process.env["HEDDLE_TOKEN"];
+    const readyMade = await readyMadeGiven(options);
+    const { runWorker } = await import("../run-worker.ts");
+    await runWorker({
+      modules: moduleFiles(modules),
+      readyMade,
+      urls: options.urls?.split(",") ?? [session.client.url],
+      token: session.token,
+      namespace: session.namespace,
+      slots: countGiven("--slots", options.slots, 10_000),
+      drainMs: countGiven("--drain-seconds", options.drainSeconds) * 1000,
+      logLevel: options.logLevel,
     });
+  });
 }

@@ -12,8 +12,8 @@ export interface ConfigSources {
   readonly flags?: Partial<Readonly<Record<ConfigKey, string>>>;
   /** Environment variables, after flags. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
-  /** Configuration file, after variables; default: `heddle.config.json` in the folder, if it exists. */
-  readonly file?: string | undefined;
+  /** Configuration file, after variables; default: `heddle.config.json` in the folder, if it exists. Null for none. */
+  readonly file?: string | null | undefined;
   /** Defaults that replace those of the schema. */
   readonly defaults?: Partial<Readonly<Record<ConfigKey, string>>>;
   /** The working folder, to which paths in flags and variables are relative. Paths in a file are relative to its own folder. */
@@ -36,7 +36,8 @@ interface Setting {
 export function loadConfig(sources: ConfigSources = {}): ServerConfig {
   const { flags = {}, environment = {}, defaults = {}, folder = process.cwd() } = sources;
   const problems: string[] = [];
-  const file = readConfigFile(sources.file ?? environment["HEDDLE_CONFIG"], folder);
+  const named = sources.file ?? environment["HEDDLE_CONFIG"];
+  const file = sources.file === null ? undefined : readConfigFile(named, folder);
   const inFile = file === undefined ? { settings: [], rest: {} } : settingsOfFile(file);
   const settings = [
     ...settingsOfFlags(defaults, folder, problems),
@@ -121,6 +122,8 @@ function settingsOfEnvironment(
   const known = keyNames.map(variableOf);
   for (const name of Object.keys(environment)) {
     if (!name.startsWith("HEDDLE_") || known.includes(name) || otherVariables.includes(name)) continue;
+    // Secrets of ready-made jobs.
+    if (name.startsWith("HEDDLE_SECRET_")) continue;
     // Orchestrators use the prefix too, for variables named after services. Only near misses are refused.
     const meant = didYouMean(name, known);
     if (meant !== "") problems.push(`the variable ${name} is not a setting${meant}`);

@@ -93,6 +93,17 @@ export const serverConfigSchema = z.strictObject({
   storage: storage.optional(),
   /** Modules that export jobs and workflows. */
   app: z.array(text).default([]),
+  /** Ready-made jobs, and what they may do; as `readyMadeJobs` of `heddle/jobs`, except that without `jobs` there are none. */
+  readyMade: z
+    .strictObject({
+      jobs: z.array(z.enum(["http", "sql", "wait-for", "file-cleanup", "shell", "script"])).default([]),
+      allowShell: z.boolean().default(false),
+      allowedHosts: z.array(text).optional(),
+      cleanupFolders: z.array(text).optional(),
+      secretVariables: z.array(text).optional(),
+      secretFolders: z.array(text).optional(),
+    })
+    .prefault({}),
   /** Namespaces, besides `default`, in which the jobs and workflows of the modules are registered too. */
   namespaces: z.array(namespace).default([]),
   /** Folder of definition files. */
