@@ -44,6 +44,15 @@ export const instanceSummary = z.object({
   waitingTotal: waitingFields.waitingTotal.optional(),
 });
 
+export const progress = z
+  .object({
+    fraction: z.number(),
+    done: z.number().optional(),
+    total: z.number().optional(),
+    message: z.string().optional(),
+  })
+  .meta({ description: "The progress that the running job reports." });
+
 export const taskView = z.object({
   number: z.number().int(),
   name: z.string(),
@@ -61,6 +70,7 @@ export const taskView = z.object({
   childInstanceId: z.string().optional(),
   parentTask: z.string().optional(),
   wait: taskWait.extend({ since: epochMs.optional() }).optional(),
+  progress: progress.optional(),
 });
 
 export const attempts = z.object({
@@ -77,15 +87,6 @@ export const attempts = z.object({
 });
 
 export const taskDetails = taskView.extend({
-  progress: z
-    .object({
-      fraction: z.number(),
-      done: z.number().optional(),
-      total: z.number().optional(),
-      message: z.string().optional(),
-    })
-    .optional()
-    .meta({ description: "As its job reports it while it runs; not of jobs on remote workers." }),
   subTasks: z.record(z.string(), z.number().int()).meta({ description: "How many of its sub-tasks have each status." }),
 });
 

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { anyId, cursor, epochMs, json, name } from "./common-schemas.ts";
+import { progress } from "./instance-schemas.ts";
 import { taskWait } from "./wait-schemas.ts";
 
 export const ofInstance = z.object({ instanceId: anyId });
@@ -61,6 +62,7 @@ const queuedNode = monitoredNode.extend({
   since: epochMs.nullable(),
   wait: taskWait.nullable(),
   retryAt: epochMs.nullable(),
+  progress: progress.nullable(),
 });
 
 export const queueQuery = z.object({ limit: z.coerce.number().int().min(1).max(1000).default(1000), cursor });

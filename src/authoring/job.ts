@@ -78,10 +78,10 @@ export interface JobContext {
   /** Patches the instance's context when this attempt succeeds: top-level keys are replaced, null removes a key. */
   patchContext(patch: Readonly<Record<string, unknown>>): void;
   /**
-   * Reports the progress of this attempt, shown with the task while it runs: a fraction from 0 to 1, or `done` of `total`. Not
-   * durable, and not shown for jobs on remote workers. Throws OPTION_INVALID.
+   * Reports the progress of this attempt, shown with the task while it runs: a fraction from 0 to 1, or `done` of `total`, and a
+   * message. Not durable. Throws OPTION_INVALID.
    */
-  reportProgress(progress: ProgressReport): void;
+  progress(report: ProgressReport, message?: string): void;
 }
 
 export type ProgressReport = number | { readonly done: number; readonly total: number; readonly message?: string };

@@ -7,7 +7,7 @@ import type { NodeRow } from "./progress.ts";
 
 function row(label: string, status: string, more: Partial<NodeRow> = {}): NodeRow {
   const nothing = { attempt: 1, startedAt: undefined, endedAt: undefined, retryAt: undefined, error: undefined };
-  return { ...nothing, label, status, ...more };
+  return { ...nothing, progress: undefined, label, status, ...more };
 }
 
 /** What a terminal of that size is given. */

@@ -3,6 +3,7 @@ import type { Output } from "./output.ts";
 import { type Notice, noticeText } from "./notices.ts";
 import type { NodeRow } from "./progress.ts";
 import { cut, oneLine } from "./table.ts";
+import { progressText } from "./progress-text.ts";
 import { durationText, timeText } from "./time-text.ts";
 
 /** Shows the progress of an instance. */
@@ -118,10 +119,11 @@ function sizeOr(usual: number, reported: number | undefined): number {
 }
 
 function statusText(row: NodeRow): string {
-  const { status, attempt, startedAt, endedAt, retryAt, error } = row;
+  const { status, attempt, startedAt, endedAt, retryAt, error, progress } = row;
   const took = startedAt === undefined ? undefined : (endedAt ?? Date.now()) - startedAt;
   const parts = [status];
   if (took !== undefined && status !== "Pending") parts.push(durationText(Math.max(0, took)));
+  if (progress !== undefined) parts.push(progressText(progress));
   if (attempt > 1) parts.push(`attempt ${attempt}`);
   if (status === "Pending" && retryAt !== undefined) parts.push("waits for its next attempt");
   if (error !== undefined && status !== "Success") parts.push(status.endsWith("Failed") ? error : `after: ${error}`);

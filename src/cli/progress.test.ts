@@ -26,6 +26,20 @@ describe("progress", () => {
     );
   });
 
+  test("keeps the progress of a running job, which pushed nodes do not have, and reports no change for it", () => {
+    const changes: NodeRow[] = [];
+    const progress = new Progress((row) => changes.push(row));
+    const seen = (): (number | undefined)[] => progress.rows.map((row) => row.progress?.fraction);
+    progress.take([node(0, "step", "Running")]);
+    progress.take([{ ...node(0, "step", "Running"), progress: { fraction: 0.4 } }]);
+    progress.take([node(0, "step", "Running")]);
+    assert.deepEqual([seen(), changes.length], [[0.4], 1]);
+    progress.take([{ ...node(0, "step", "Running"), attempt: 2 }]);
+    assert.deepEqual(seen(), [undefined]);
+    progress.take([node(0, "step", "Success")]);
+    assert.deepEqual(seen(), [undefined]);
+  });
+
   test("does not confuse the first node of a new generation with the first one before", () => {
     const progress = new Progress(() => undefined);
     progress.take([node(0, "collect", "Success")]);

@@ -11,6 +11,8 @@ export interface NodeRow {
   readonly endedAt: number | undefined;
   readonly retryAt: number | undefined;
   readonly error: string | undefined;
+  /** The progress of the running job; a pushed node does not have it. */
+  readonly progress: Task["progress"] | undefined;
 }
 
 type View = DataOf<"getInstance">;
@@ -34,9 +36,9 @@ export class Progress {
     for (const node of nodes) {
       const key = `${node.nodeId} ${node.name}`;
       const before = this.#rows.get(key);
-      const row = rowOf(node, before?.label ?? this.#labelFor(node.name));
-      if (before !== undefined && isSame(before, row)) continue;
+      const row = rowOf(node, before?.label ?? this.#labelFor(node.name), before);
       this.#rows.set(key, row);
+      if (before !== undefined && isSame(before, row)) continue;
       this.#onChange(row);
     }
   }
@@ -58,12 +60,15 @@ export function labelsOf(tasks: readonly Pick<Task, "name">[]): string[] {
   return tasks.map(({ name }) => nextLabel(counts, name));
 }
 
-function rowOf(node: WatchedNode | Task, label: string): NodeRow {
+function rowOf(node: WatchedNode | Task, label: string, before: NodeRow | undefined): NodeRow {
   const { status, attempt, startedAt, endedAt, retryAt } = node;
   const error = "error" in node ? node.error : "failure" in node ? node.failure?.message : undefined;
-  return { label, status, attempt, startedAt, endedAt, retryAt, error };
+  const kept = before?.attempt === attempt ? before.progress : undefined;
+  const progress = status === "Running" ? (("progress" in node ? node.progress : undefined) ?? kept) : undefined;
+  return { label, status, attempt, startedAt, endedAt, retryAt, error, progress };
 }
 
+/** Progress alone is no change of a row: on a terminal the rows are redrawn anyway, and a log would be flooded. */
 function isSame(a: NodeRow, b: NodeRow): boolean {
   return a.status === b.status && a.attempt === b.attempt && a.retryAt === b.retryAt && a.endedAt === b.endedAt;
 }

@@ -158,7 +158,7 @@ export class HeddleClient {
 
   /** Iterates over the changes of an instance, a workflow or all, from now on or from a cursor, each once, across restarts of the server. */
   watch(target: WatchTarget, options: WatchOptions = {}): AsyncGenerator<WatchedChange, void> {
-    checkOptionNames("watch", options, { cursor: true, signal: true, onSkipped: true });
+    checkOptionNames("watch", options, { cursor: true, signal: true, onSkipped: true, onProgress: true });
     if (target !== "all") checkTarget(target);
     const ask = (signal: AbortSignal): Promise<unknown> => this.call("countOwnTasks", { signal });
     return new Watch({ url: this.url, token: this.#token, namespace: this.#namespace, target, options, ask }).changes();

@@ -11,6 +11,17 @@ export interface WatchOptions {
   readonly signal?: AbortSignal;
   /** Called when the server has skipped this many changes under load; never for a subscription of one instance. */
   readonly onSkipped?: (changes: number) => void;
+  /** Called with the progress of running tasks; only for a subscription of one instance. */
+  readonly onProgress?: (progress: readonly WatchedProgress[]) => void;
+}
+
+/** The progress of one running task. */
+export interface WatchedProgress {
+  /** The task's number within the instance. */
+  readonly task: number;
+  readonly taskName: string;
+  readonly attempt: number;
+  readonly progress: NonNullable<DataOf<"getInstance">["tasks"][number]["progress"]>;
 }
 
 export interface WatchedNode {
@@ -54,6 +65,7 @@ type Frame =
   | { readonly type: "subscribed"; readonly cursor: string }
   | { readonly type: "changes"; readonly cursor: string; readonly changes: readonly WatchedChange[] }
   | { readonly type: "resync" | "pong" }
+  | { readonly type: "progress"; readonly tasks: readonly WatchedProgress[] }
   | { readonly type: "skipped"; readonly cursor: string; readonly changes: number }
   | { readonly type: "error"; readonly message: string; readonly code: string };
 
@@ -212,6 +224,9 @@ export class Watch {
         this.#hear(frame.changes, frame.cursor);
         this.#cursor = frame.cursor;
         return this.#heard.length < heardMax;
+      case "progress":
+        this.#parts.options.onProgress?.(frame.tasks);
+        return true;
       case "skipped":
         this.#parts.options.onSkipped?.(frame.changes);
         this.#cursor = frame.cursor;

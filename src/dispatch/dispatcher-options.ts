@@ -1,6 +1,7 @@
 import type { Clock } from "../base/clock.ts";
 import type { Logger } from "../base/logger.ts";
 import type { DomainOptions } from "./domain-pool.ts";
+import type { TaskProgress } from "./task-progress.ts";
 import type { TaskRun } from "./task-run.ts";
 import type { TaskWait } from "./wait-reason.ts";
 import type { Worker } from "./worker.ts";
@@ -22,6 +23,8 @@ export interface DispatcherOptions {
   readonly onDemand?: (domain: string) => void;
   /** Called when an attempt may keep running on a worker that this member does not serve any more. Its listener is notified only if it is lost. */
   readonly onDetached?: (run: TaskRun, gone: { worker: string; isLost: boolean }) => void;
+  /** Called when a running job has reported its progress. */
+  readonly onProgress?: (run: TaskRun, progress: TaskProgress) => void;
   /** True if the lease is valid: asked before every start, and again before the job is called if that took a while. */
   readonly mayStart?: () => boolean;
   /** The maximum of waiting tasks for `submit`; `enqueue` has none. */
@@ -42,6 +45,7 @@ export interface RunningRun {
   readonly run: TaskRun;
   readonly startedAt: number;
   readonly worker: string;
+  readonly progress?: TaskProgress;
 }
 
 export interface DomainDemand {

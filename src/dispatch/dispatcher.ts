@@ -5,6 +5,7 @@ import type { Logger } from "../base/logger.ts";
 import { localName } from "../base/namespace.ts";
 import type { Outcome } from "../kernel/input.ts";
 import { Attempt } from "./attempt.ts";
+import type { AttemptReport } from "./attempt-report.ts";
 import type { DispatcherOptions, DomainDemand, RunningRun, WaitingRun } from "./dispatcher-options.ts";
 import type { DomainOptions, DomainOverview, DomainStatus } from "./domain-pool.ts";
 import { DomainPools } from "./domain-pools.ts";
@@ -58,8 +59,8 @@ export class Dispatcher {
   readonly #mayStart: () => boolean;
   readonly #onDemand: ((domain: string) => void) | undefined;
   readonly #onDetached: DispatcherOptions["onDetached"];
-  readonly #queueMax: number;
-  readonly #graceMs: number;
+  readonly #onProgress: DispatcherOptions["onProgress"];
+  readonly #limits: { readonly queueMax: number; readonly graceMs: number };
 
   readonly #attempts = new Map<string, Attempt>();
   readonly #running = new Set<Attempt>();
@@ -90,8 +91,8 @@ export class Dispatcher {
     this.#mayStart = options.mayStart ?? always;
     this.#onDemand = options.onDemand;
     this.#onDetached = options.onDetached;
-    this.#queueMax = options.queueMax ?? 10_000;
-    this.#graceMs = options.graceMs ?? 5000;
+    this.#onProgress = options.onProgress;
+    this.#limits = { queueMax: options.queueMax ?? 10_000, graceMs: options.graceMs ?? 5000 };
     this.#unassigned = new UnassignedAttempts(agingMs);
     this.#pools = new DomainPools({
       ...(options.worker === undefined ? {} : { poolSize: options.poolSize ?? 10 }),
@@ -114,8 +115,9 @@ export class Dispatcher {
   submit(run: TaskRun): void {
     if (this.#shutDown) throw new EngineError("EXECUTOR_SHUT_DOWN", "the executor is shut down and takes no tasks");
     this.#pools.getDeclared(run.domain);
-    if (this.waitingCount >= this.#queueMax) {
-      const message = `the queue is full: ${this.waitingCount} tasks wait, at most ${this.#queueMax} may`;
+    const { queueMax } = this.#limits;
+    if (this.waitingCount >= queueMax) {
+      const message = `the queue is full: ${this.waitingCount} tasks wait, at most ${queueMax} may`;
       throw new EngineError("QUEUE_FULL", message);
     }
     this.enqueue(run);
@@ -348,7 +350,7 @@ export class Dispatcher {
     for (const attempt of this.#onRemoteWorkers) this.#detach(attempt);
     this.#abort([...this.#attempts.keys()], "the executor is shutting down");
     await this.#disconnectWorkers();
-    await this.#unsettled.whenSettled(this.#clock, this.#graceMs);
+    await this.#unsettled.whenSettled(this.#clock, this.#limits.graceMs);
     const tasks = this.#unsettled.abandoned().map(({ run }) => run.taskName);
     if (tasks.length > 0) this.#logger.warn({ tasks }, "tasks that ignored the signal to stop are left behind");
     await this.#embedded?.stop();
@@ -388,7 +390,10 @@ export class Dispatcher {
   }
 
   listRunning(): RunningRun[] {
-    return [...this.#running].map((attempt) => ({ run: attempt.run, ...executionOf(attempt) }));
+    return [...this.#running].map((attempt) => {
+      const { run, progress } = attempt;
+      return { run, ...executionOf(attempt), ...(progress !== undefined && { progress }) };
+    });
   }
 
   isRunning(attemptId: string): boolean {
@@ -423,9 +428,12 @@ export class Dispatcher {
     return attempt?.state === "running" ? attempt.progress : undefined;
   }
 
-  noteProgress(attemptId: string, progress: TaskProgress): void {
+  /** Notes the last report of a running job. */
+  noteReport(attemptId: string, { progress }: AttemptReport): void {
     const attempt = this.#attempts.get(attemptId);
-    if (attempt?.state === "running") attempt.progress = progress;
+    if (attempt?.state !== "running" || progress === undefined) return;
+    attempt.progress = progress;
+    this.#onProgress?.(attempt.run, progress);
   }
 
   get isShutDown(): boolean {

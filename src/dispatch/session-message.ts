@@ -1,5 +1,6 @@
 import type { Outcome } from "../kernel/input.ts";
 import type { AttemptDescriptor } from "./attempt-descriptor.ts";
+import type { AttemptReport } from "./attempt-report.ts";
 import type { TaskLogLine } from "./task-log.ts";
 import type { TaskInputs } from "./task-run.ts";
 
@@ -18,7 +19,7 @@ import type { TaskInputs } from "./task-run.ts";
  * - M5 An abort is answered with `Refused`, even if the attempt does not run: its grant is void from then on. It is repeated
  *   until the worker has answered, or has closed the grant and does not list the attempt.
  */
-export type WorkerMessage = Hello | Heartbeat | Result | GrantRefusal | Leaving | Logged;
+export type WorkerMessage = Hello | Heartbeat | Result | GrantRefusal | Leaving | Logged | Reported;
 
 export type MemberMessage = Welcome | Grant | AbortOrder | Acknowledged | Renewed | Goodbye;
 
@@ -96,6 +97,16 @@ export interface Leaving {
 export interface Logged {
   readonly type: "Logged";
   readonly lines: readonly LoggedLine[];
+}
+
+/** The last reports of running jobs about their attempts. They are sent at most a few times a second, and may be lost. */
+export interface Reported {
+  readonly type: "Reported";
+  readonly reports: readonly ReportOfAttempt[];
+}
+
+export interface ReportOfAttempt extends AttemptReport {
+  readonly attemptId: string;
 }
 
 /** A log line without the task and instance, which the member knows from the attempt. */

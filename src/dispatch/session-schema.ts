@@ -47,15 +47,20 @@ import type {
   RunningAttempt,
   LeaseRenewal,
   Renewed,
+  Reported,
+  ReportOfAttempt,
   Welcome,
   WorkerMessage,
 } from "./session-message.ts";
+import type { TaskProgress } from "./task-progress.ts";
 import type { TaskInputs } from "./task-run.ts";
 
 /** The maximum of slots of one worker. */
 export const slotsMax = 10_000;
 /** The maximum length of one log line of a job. */
 export const logMessageLengthMax = 65_536;
+/** The maximum length of the message of a progress report. */
+export const progressMessageLengthMax = 1000;
 /** The maximum message of the server's WebSockets, less the frame overhead. */
 export const messageLengthMax = 16 * 1024 * 1024 - 1024;
 
@@ -141,6 +146,15 @@ const loggedLine = object<LoggedLine>({
   fields: record(anything, { max: 10_000 }),
 });
 
+const progress = object<TaskProgress>({
+  fraction: number({ min: 0, max: 1 }),
+  done: optional(number({ min: 0, max: Number.MAX_VALUE })),
+  total: optional(number({ min: 0, max: Number.MAX_VALUE })),
+  message: optional(text({ max: progressMessageLengthMax })),
+});
+
+const reportOfAttempt = object<ReportOfAttempt>({ attemptId: name, progress: optional(progress) });
+
 /** The id is the name of a document, which has at most 700 characters. */
 const jobDetails = object<JobDetails>({
   id: textLike(/^[^@\p{C}]{1,500}@[\w-]{1,100}$/u, "name@signature, of at most 500 and 100 characters"),
@@ -173,6 +187,7 @@ const workerMessage = taggedUnion("type", {
   Refused: object<GrantRefusal>({ type: anything, ...keyFields, why: text({ max: 10_000 }) }),
   Leaving: object<Leaving>({ type: anything }),
   Logged: object<Logged>({ type: anything, lines: list(loggedLine, { max: 1000 }) }),
+  Reported: object<Reported>({ type: anything, reports: list(reportOfAttempt, { max: attemptsMax }) }),
 } satisfies Record<WorkerMessage["type"], Schema>);
 
 const texts = record(text({ max: Infinity }), { max: Infinity });

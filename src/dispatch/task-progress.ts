@@ -6,6 +6,3 @@ export interface TaskProgress {
   readonly total?: number;
   readonly message?: string;
 }
-
-/** Receives progress reports. Never throws, never waits. */
-export type OnProgress = (attemptId: string, progress: TaskProgress) => void;

@@ -6,6 +6,7 @@ import type { ClusterTimings } from "../cluster/timings.ts";
 import type { Outcome } from "../kernel/input.ts";
 import type { Abort } from "./abort.ts";
 import { type AttemptDescriptor, describeAttempt, localNames } from "./attempt-descriptor.ts";
+import type { OnReport } from "./attempt-report.ts";
 import { type ReportedResult, SessionAttempt, type StoppingAttempt } from "./session-attempt.ts";
 import { SessionJobs } from "./session-jobs.ts";
 import type { Link } from "./link.ts";
@@ -46,6 +47,7 @@ export interface SessionParts {
    */
   readonly onAnnounced: (attempt: AnnouncedAttempt) => void;
   readonly onTaskLog?: OnTaskLog | undefined;
+  readonly onReport?: OnReport | undefined;
   /** Called with the details of its jobs when a worker has connected. */
   readonly onJobs?: ((jobs: readonly JobDetails[], namespace: string) => void) | undefined;
   /** Called when the worker may have other jobs or more free slots than before. */
@@ -277,6 +279,12 @@ export class WorkerSession implements ConnectedWorker {
         return this.#end("left");
       case "Logged":
         return message.lines.forEach((line) => this.#log(line));
+      case "Reported":
+        // A report counts only if its attempt runs on this worker and an owner follows it.
+        for (const { attemptId, ...report } of message.reports) {
+          if (this.#attempts.get(attemptId)?.isFollowed === true) this.#parts.onReport?.(attemptId, report);
+        }
+        return;
     }
   }
 

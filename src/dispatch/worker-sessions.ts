@@ -8,7 +8,7 @@ import { formatMessage, type WorkerMessage } from "./session-message.ts";
 import { parseWorkerMessage } from "./session-schema.ts";
 import { type SessionEnd, type SessionParts, WorkerSession } from "./worker-session.ts";
 
-export interface WorkerSessionsParts extends Omit<SessionParts, "onChanged" | "onOver"> {
+export interface WorkerSessionsParts extends Omit<SessionParts, "onReport" | "onChanged" | "onOver"> {
   readonly dispatcher: Dispatcher;
   /** The worker's address as histories record it. */
   readonly addressOf: (worker: string) => string;
@@ -118,6 +118,7 @@ export class WorkerSessions {
   #sessionParts(): SessionParts {
     return {
       ...this.#parts,
+      onReport: (attemptId, report) => this.#parts.dispatcher.noteReport(attemptId, report),
       onChanged: (session) => {
         if (!session.isOver) this.#parts.dispatcher.connect(session);
       },

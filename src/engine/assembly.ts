@@ -134,6 +134,7 @@ export class Assembly {
       poolSizeMax,
       domains,
       graceMs,
+      onProgress: (run, progress) => this.#executorState.progress.report(run, progress, logger),
       ...(runsJobs && { worker: this.#makeWorker() }),
     };
     if (cluster === undefined) {
@@ -159,7 +160,7 @@ export class Assembly {
       maxSubTasks,
       checkSubTasks: (subTasks, parent) => this.namespaces.checkSubTasks(subTasks, parent),
       onTaskLog,
-      onProgress: (id, progress) => this.dispatcher.noteProgress(id, progress),
+      onReport: (id, report) => this.dispatcher.noteReport(id, report),
       aroundJob,
       loopWatch: this.#watchdog?.loopWatch,
     });

@@ -13,6 +13,8 @@ import type { AttemptListener, TaskRun } from "../dispatch/task-run.ts";
 import type { Failure } from "../kernel/failure.ts";
 import type { Outcome } from "../kernel/input.ts";
 import type { Reply } from "../runtime/message.ts";
+import { checkListener } from "./argument-check.ts";
+import { ProgressListeners, type TaskProgressReport } from "./progress-listeners.ts";
 import type { DomainRow } from "../stores/store.ts";
 
 /** Stores domains that are declared or resized at runtime. */
@@ -27,6 +29,7 @@ export class ExecutorState {
   /** Qualified names of the domains that were declared at runtime, by this engine or before it was started. */
   readonly stored = new Set<string>();
   readonly pending = new Map<string, Reply<unknown>>();
+  readonly progress = new ProgressListeners();
 }
 
 /** The pool in which tasks run: sets its size and its domains, and runs single tasks that belong to no workflow. */
@@ -73,6 +76,15 @@ export class Executor {
     this.#defaultTimeoutSeconds = parts.defaultTimeoutSeconds;
     this.#refuseUnlessStarted = parts.refuseUnlessStarted;
     this.#domains = parts.domains;
+  }
+
+  /**
+   * Calls the listener when a job that runs for this process, here or on a remote worker, reports its progress. Returns a
+   * function that unsubscribes. `OPTION_INVALID`.
+   */
+  onTaskProgress(listener: (report: TaskProgressReport) => void): () => void {
+    checkListener("onTaskProgress", listener);
+    return this.#shared.progress.add(this.#namespace, listener);
   }
 
   /** The slots of the embedded pool and of connected workers. */

@@ -4,7 +4,7 @@ import type { Event, Trigger } from "../kernel/event.ts";
 import type { InstanceStatus } from "../kernel/status.ts";
 import type { CommittedTurn } from "../runtime/message.ts";
 import { localEvent } from "../views/local-event.ts";
-import { type TaskView, taskNumbers, viewTask } from "../views/instance-view.ts";
+import { type LiveTask, type TaskView, taskNumbers, viewTask } from "../views/instance-view.ts";
 import { hasMark, localName, namespaceOf } from "../base/namespace.ts";
 
 /** One durable turn of an instance, as subscribers get it. */
@@ -35,7 +35,8 @@ export interface InstanceChange {
   readonly tasks: readonly TaskView[];
 }
 
-const noReason = (): undefined => undefined;
+/** A change tells what the history has. */
+const nothingLive: LiveTask = { taskWait: () => undefined, progress: () => undefined };
 
 export function changeOf({
   instanceId,
@@ -68,7 +69,7 @@ export function changeOf({
     createdAt,
     startedAt,
     endedAt,
-    tasks: touchedTasks(machine, events).map((task) => viewTask(machine, task, noReason)),
+    tasks: touchedTasks(machine, events).map((task) => viewTask(machine, task, nothingLive)),
   };
 }
 

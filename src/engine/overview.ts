@@ -3,6 +3,7 @@ import type { JobRegistry } from "../authoring/job-registry.ts";
 import type { Dispatcher, DomainOverview } from "../dispatch/dispatcher.ts";
 import { defaultDomain } from "../dispatch/domain-pools.ts";
 import type { ConnectedOverview } from "../dispatch/worker.ts";
+import type { TaskProgress } from "../dispatch/task-progress.ts";
 import type { TaskRun } from "../dispatch/task-run.ts";
 import type { TaskWait } from "../dispatch/wait-reason.ts";
 import type { TaskIdentity } from "../runtime/waiting-task.ts";
@@ -22,6 +23,8 @@ export interface QueuedTask extends TaskIdentity {
   readonly wait: TaskWait | undefined;
   /** Time at which the next attempt is due. */
   readonly retryAt: number | undefined;
+  /** The progress that its running job reports; absent if it reports none. */
+  readonly progress?: TaskProgress;
 }
 
 export interface QueueFilter {

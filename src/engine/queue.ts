@@ -50,9 +50,9 @@ function queuedRun({ run, queuedAt, wait }: WaitingRun): QueuedTask {
   return { state: "waiting", ...identityOf(run), ...about };
 }
 
-function runningTask({ run, startedAt, worker }: RunningRun): QueuedTask {
+function runningTask({ run, startedAt, worker, progress }: RunningRun): QueuedTask {
   const about = { since: startedAt, worker, wait: undefined, retryAt: undefined };
-  return { state: "running", ...identityOf(run), ...about };
+  return { state: "running", ...identityOf(run), ...about, ...(progress !== undefined && { progress }) };
 }
 
 function waitingInside(task: WaitingTask): QueuedTask {

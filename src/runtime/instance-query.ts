@@ -66,6 +66,7 @@ function liveWaits(actor: InstanceActor, attempts: Attempts): LiveWaits {
   const { machine, definition } = actor;
   return {
     taskWait: (task) => attempts.waitOf(currentAttempt(machine, task)),
+    progress: (task) => attempts.progressOf(currentAttempt(machine, task)),
     instancesMax: definition.spec.maxInstances?.max,
     blocked: actor instanceof CodeActor ? actor.blocked : undefined,
     code: actor instanceof CodeActor ? actor.code.waits : undefined,
@@ -100,8 +101,10 @@ export function readTask({ machine }: InstanceActor, given: string | number, att
   const task = findTask(machine, given);
   const attempt = currentAttempt(machine, task);
   return {
-    ...viewTask(machine, task, () => attempts.waitOf(attempt)),
-    progress: attempts.progressOf(attempt),
+    ...viewTask(machine, task, {
+      taskWait: () => attempts.waitOf(attempt),
+      progress: () => attempts.progressOf(attempt),
+    }),
     subTasks: countSubTasks(machine, task),
   };
 }

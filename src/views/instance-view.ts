@@ -66,18 +66,18 @@ export interface TaskView {
   readonly parentTask: string | undefined;
   /** The reason why the task does not run, unless its predecessors are the reason. */
   readonly wait: TaskWaitView | undefined;
+  /** The progress that the running job reports; absent if it reports none. */
+  readonly progress?: TaskProgress;
 }
 
 /** One task in detail. */
 export interface TaskDetails extends TaskView {
-  /**
-   * The progress that the running job reports, here or in a thread; undefined if it reports none, or runs on a remote
-   * worker.
-   */
-  readonly progress: TaskProgress | undefined;
   /** The number of its own sub-tasks by status. */
   readonly subTasks: Readonly<Partial<Record<TaskStatus, number>>>;
 }
+
+/** Live facts about one task that the history does not have. */
+export type LiveTask = Pick<LiveWaits, "taskWait" | "progress">;
 
 export function viewInstance(
   machine: Machine,
@@ -85,7 +85,7 @@ export function viewInstance(
 ): Omit<InstanceView, "customStatus" | "attention" | "historyLength"> {
   const { state, address } = machine;
   const numbers = taskNumbers(machine);
-  const tasks = numbers.map((task) => viewTask(machine, task, live.taskWait));
+  const tasks = numbers.map((task) => viewTask(machine, task, live));
   return {
     instanceId: localName(address.id),
     workflowName: localName(state.workflow),
@@ -108,12 +108,13 @@ export function viewInstance(
   };
 }
 
-export function viewTask(machine: Machine, task: number, taskWait: LiveWaits["taskWait"]): TaskView {
+export function viewTask(machine: Machine, task: number, live: LiveTask): TaskView {
   const { state } = machine;
   const definition = state.definition(task);
   const record = state.record(task);
   const phase = state.phase(task);
   const parent = state.parentOf(task);
+  const progress = phase === Phase.running ? live.progress(task) : undefined;
   return {
     number: task,
     name: definition.name,
@@ -130,7 +131,8 @@ export function viewTask(machine: Machine, task: number, taskWait: LiveWaits["ta
     retryAt: record?.retryAt,
     childInstanceId: localOrNone(record?.childId),
     parentTask: parent === undefined ? undefined : state.definition(parent).name,
-    wait: waitOf(machine, task, taskWait),
+    wait: waitOf(machine, task, live.taskWait),
+    ...(progress !== undefined && { progress }),
   };
 }
 

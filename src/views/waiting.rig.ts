@@ -3,6 +3,7 @@ import type { LiveWaits } from "./waiting.ts";
 
 export const noLiveWaits: LiveWaits = {
   taskWait: () => undefined,
+  progress: () => undefined,
   instancesMax: undefined,
   blocked: undefined,
   code: undefined,

@@ -1,5 +1,6 @@
 import { isoText } from "../base/time-limits.ts";
 import { localName } from "../base/namespace.ts";
+import type { TaskProgress } from "../dispatch/task-progress.ts";
 import type { TaskWait } from "../dispatch/wait-reason.ts";
 import { CodeMachine } from "../kernel/code/code-machine.ts";
 import type { Machine } from "../kernel/machine.ts";
@@ -35,6 +36,8 @@ export interface WaitingView {
 export interface LiveWaits {
   /** The wait of an attempt in the dispatcher; undefined if it is not there, or runs. */
   readonly taskWait: (task: number) => TaskWait | undefined;
+  /** The progress that the running job of a task reports. */
+  readonly progress: (task: number) => TaskProgress | undefined;
   /** The maximum of instances of its workflow. */
   readonly instancesMax: number | undefined;
   /** Why the code of the instance does not go on. */

@@ -6,7 +6,7 @@ import { localName } from "../base/namespace.ts";
 import type { JobContext, ProgressReport } from "../authoring/job.ts";
 import type { Task } from "../authoring/task.ts";
 import type { OnTaskLog } from "../dispatch/task-log.ts";
-import type { OnProgress } from "../dispatch/task-progress.ts";
+import type { OnReport } from "../dispatch/attempt-report.ts";
 import type { TaskInputs } from "../dispatch/task-run.ts";
 import type { NodeSpec } from "../kernel/node-spec.ts";
 import type { ContextPatch } from "../kernel/event.ts";
@@ -20,7 +20,7 @@ export interface ContextServices {
   readonly logger: Logger;
   readonly subTasksMax: number;
   readonly onTaskLog?: OnTaskLog | undefined;
-  readonly onProgress?: OnProgress | undefined;
+  readonly onReport?: OnReport | undefined;
 }
 
 /** Implements the context of a job. Its parts are created at first use, because most jobs use few of them. */
@@ -123,9 +123,9 @@ export class AttemptContext implements JobContext {
   }
 
   /** OPTION_INVALID. */
-  reportProgress(report: ProgressReport): void {
-    if (this.#isClosed("reportProgress")) return;
-    this.#services.onProgress?.(this.attemptId, progressOf(report, this.taskName));
+  progress(report: ProgressReport, message?: string): void {
+    if (this.#isClosed("progress")) return;
+    this.#services.onReport?.(this.attemptId, { progress: progressOf(report, message, this.taskName) });
   }
 
   /** Ends the attempt: later calls of a job that keeps running are ignored. */

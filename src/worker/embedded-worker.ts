@@ -5,7 +5,7 @@ import { localName } from "../base/namespace.ts";
 import type { Job } from "../authoring/job.ts";
 import { paramsFromText, validateParams } from "../authoring/job-params.ts";
 import type { OnTaskLog } from "../dispatch/task-log.ts";
-import type { OnProgress } from "../dispatch/task-progress.ts";
+import type { OnReport } from "../dispatch/attempt-report.ts";
 import type { TaskInputs, TaskRun } from "../dispatch/task-run.ts";
 import type { Outcome } from "../kernel/input.ts";
 import type { Abort } from "../dispatch/abort.ts";
@@ -35,7 +35,7 @@ export interface EmbeddedWorkerOptions {
   /** Checks generated sub-tasks; without it they are passed on unchecked. */
   readonly checkSubTasks?: CheckSubTasks;
   readonly onTaskLog?: OnTaskLog | undefined;
-  readonly onProgress?: OnProgress | undefined;
+  readonly onReport?: OnReport | undefined;
   readonly aroundJob?: AroundJob | undefined;
   readonly loopWatch?: LoopWatch | undefined;
 }
@@ -63,7 +63,7 @@ export class EmbeddedWorker implements Worker {
       logger: options.logger,
       subTasksMax: options.maxSubTasks ?? 1000,
       onTaskLog: options.onTaskLog,
-      onProgress: options.onProgress,
+      onReport: options.onReport,
       checkSubTasks: options.checkSubTasks,
       aroundJob: options.aroundJob,
       loopWatch: options.loopWatch,
@@ -139,14 +139,14 @@ export class EmbeddedWorker implements Worker {
   }
 
   #callInThread({ job, run, abort, inputs, params }: JobCall): Outcome | Promise<Outcome> {
-    const { subTasksMax, onTaskLog, onProgress, checkSubTasks } = this.#services;
+    const { subTasksMax, onTaskLog, onReport, checkSubTasks } = this.#services;
     if (this.#threads === undefined || job.source === undefined) {
       const lacks = job.source === undefined ? "has no source to import" : "finds no threads on this worker";
       return failureOutcome(new EngineError("JOB_INVALID", `job "${job.name}" is to run in a thread but ${lacks}`));
     }
     const order = { run: identityOf(run), source: job.source, params, inputs, subTasksMax };
     return this.#threads
-      .execute(order, abort, onTaskLog, onProgress)
+      .execute(order, abort, onTaskLog, onReport)
       .then((outcome) => checkOutcome(outcome, run, checkSubTasks));
   }
 }

@@ -1,6 +1,7 @@
 import type { Clock, Timer } from "../base/clock.ts";
 import { Abort } from "../dispatch/abort.ts";
 import type { AttemptDescriptor } from "../dispatch/attempt-descriptor.ts";
+import type { AttemptReport } from "../dispatch/attempt-report.ts";
 import type {
   AbortOrder,
   FinishedAttempt,
@@ -15,6 +16,7 @@ import type { AttemptListener, TaskRun } from "../dispatch/task-run.ts";
 import type { Outcome } from "../kernel/input.ts";
 import { failureOutcome } from "./call-job.ts";
 import type { EmbeddedWorker } from "./embedded-worker.ts";
+import { ReportSender } from "./report-sender.ts";
 import { GrantWindow } from "./grant-window.ts";
 import { earlier, elapsedMs, type Moment } from "../base/moment.ts";
 import { localName } from "../base/namespace.ts";
@@ -47,11 +49,13 @@ export class GrantedRuns {
   #isClosed = false;
   #isStopping = false;
   #timer: Timer | undefined;
+  readonly #reports: ReportSender;
   readonly #idleWaiters: (() => void)[] = [];
 
   constructor(parts: GrantedRunsParts, leaseMs: number) {
     this.#parts = parts;
     this.#leaseMs = leaseMs;
+    this.#reports = new ReportSender(parts.clock, (reports) => parts.send({ type: "Reported", reports }));
   }
 
   /** Sets the lease of all attempts, because the member has its own patience. */
@@ -109,6 +113,11 @@ export class GrantedRuns {
       }
     }
     return { running, results };
+  }
+
+  /** Sends a report of a job soon, unless its attempt has ended. */
+  report(attemptId: string, report: AttemptReport): void {
+    if (this.#running.has(attemptId)) this.#reports.note(attemptId, report);
   }
 
   resendResults(): void {
@@ -192,6 +201,7 @@ export class GrantedRuns {
   /** Refuses the attempts that have not stopped by now, and returns them. */
   abandon(): GrantedRun[] {
     this.#timer?.cancel();
+    this.#reports.stop();
     const left = [...this.#running.values()];
     this.#running.clear();
     for (const run of left) this.#refuse(run);

@@ -3,7 +3,7 @@ import { EngineError } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
 import { localName, namespaceOf } from "../base/namespace.ts";
 import type { OnTaskLog } from "../dispatch/task-log.ts";
-import type { OnProgress } from "../dispatch/task-progress.ts";
+import type { OnReport } from "../dispatch/attempt-report.ts";
 import type { Outcome } from "../kernel/input.ts";
 import { failureOutcome } from "./call-job.ts";
 import type { FromThread, ThreadData, ThreadOrder, ToThread } from "./thread-message.ts";
@@ -29,7 +29,7 @@ export class JobThread {
   readonly #logger: Logger;
   #order: ThreadOrder | undefined;
   #onTaskLog: OnTaskLog | undefined;
-  #onProgress: OnProgress | undefined;
+  #onReport: OnReport | undefined;
   #settle: ((outcome: Outcome) => void) | undefined;
   #alive = true;
 
@@ -55,11 +55,11 @@ export class JobThread {
   }
 
   /** Runs an attempt. Never rejects; the attempt is lost if the thread dies or is killed. */
-  run(order: ThreadOrder, onTaskLog?: OnTaskLog, onProgress?: OnProgress): Promise<Outcome> {
+  run(order: ThreadOrder, onTaskLog?: OnTaskLog, onReport?: OnReport): Promise<Outcome> {
     const { promise, resolve } = Promise.withResolvers<Outcome>();
     this.#order = order;
     this.#onTaskLog = onTaskLog;
-    this.#onProgress = onProgress;
+    this.#onReport = onReport;
     this.#settle = resolve;
     this.#thread.ref();
     this.#port.ref();
@@ -91,7 +91,7 @@ export class JobThread {
   #receive(message: FromThread): void {
     if (message.type === "ended") this.#end(message.outcome);
     else if (message.type === "log") this.#log(message);
-    else if (this.#isRunning(message.attemptId)) this.#onProgress?.(message.attemptId, message.progress);
+    else if (this.#isRunning(message.attemptId)) this.#onReport?.(message.attemptId, message.report);
   }
 
   /** False for a job that keeps running after the end of its attempt, beside the next one in the same thread. */

@@ -96,6 +96,7 @@ export class RemoteWorker {
       logger,
       address: this.id,
       onTaskLog: (line) => this.#send({ type: "Logged", lines: [loggedLine(line)] }),
+      onReport: (attemptId, report) => this.#runs.report(attemptId, report),
       aroundJob: options.aroundJob,
       ...(threads === undefined ? {} : { threads }),
       ...(maxSubTasks === undefined ? {} : { maxSubTasks }),

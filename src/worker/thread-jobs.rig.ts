@@ -15,7 +15,7 @@ export const whereAmI = threadJob("whereAmI", () => threadId);
 export const useEverything = threadJob("useEverything", (_, ctx) => {
   ctx.log.info({ copied: [1], printed: () => 1 }, "hello");
   ctx.patchContext({ seen: ctx.context["day"] });
-  ctx.reportProgress({ done: 1, total: 2 });
+  ctx.progress({ done: 1, total: 2 });
   ctx.generateSubTask(new TaskBuilder("shard").withJobFunction("double", { n: 1 }).build());
   return { outputs: ctx.outputs, attemptId: ctx.attemptId };
 });
@@ -49,7 +49,7 @@ let logLate: (() => void) | undefined;
 export const keepContext = threadJob("keepContext", (_, ctx) => {
   logLate = (): void => {
     ctx.log.info({}, "late");
-    ctx.reportProgress(0.9);
+    ctx.progress(0.9);
   };
 });
 

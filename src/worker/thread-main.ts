@@ -38,7 +38,7 @@ class ThreadMain {
       const context = new AttemptContext(run, inputs, abort, {
         logger: this.#loggerOf(run.attemptId),
         subTasksMax,
-        onProgress: (attemptId, progress) => this.#send({ type: "progress", attemptId, progress }),
+        onReport: (attemptId, report) => this.#send({ type: "report", attemptId, report }),
       });
       return await callJob(job, params, context);
     } catch (error) {

@@ -3,7 +3,7 @@ import type { LogFields } from "../base/logger.ts";
 import type { JobSource } from "../authoring/job.ts";
 import type { LogLevel } from "../base/context-log.ts";
 import type { TaskInputs } from "../dispatch/task-run.ts";
-import type { TaskProgress } from "../dispatch/task-progress.ts";
+import type { AttemptReport } from "../dispatch/attempt-report.ts";
 import type { Outcome } from "../kernel/input.ts";
 import type { RunIdentity } from "./attempt-log.ts";
 
@@ -40,5 +40,5 @@ export type FromThread =
       readonly fields: LogFields;
       readonly message: string;
     }
-  | { readonly type: "progress"; readonly attemptId: string; readonly progress: TaskProgress }
+  | { readonly type: "report"; readonly attemptId: string; readonly report: AttemptReport }
   | { readonly type: "ended"; readonly outcome: Outcome };

@@ -10,7 +10,7 @@ import { makeRun, RecordingListener } from "../dispatch/dispatcher.rig.ts";
 import { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { OnTaskLog } from "../dispatch/task-log.ts";
 import type { TaskRun } from "../dispatch/task-run.ts";
-import type { OnProgress } from "../dispatch/task-progress.ts";
+import type { OnReport } from "../dispatch/attempt-report.ts";
 import type { Failure } from "../kernel/failure.ts";
 import type { Outcome } from "../kernel/input.ts";
 import { EmbeddedWorker } from "./embedded-worker.ts";
@@ -69,10 +69,10 @@ function listener(): { logger: Logger; line: Promise<{ fields: LogFields; messag
 describe("a job in a thread", () => {
   test("reports its progress", async () => {
     const reports: unknown[] = [];
-    const onProgress: OnProgress = (...report) => reports.push(report);
+    const onReport: OnReport = (...report) => reports.push(report);
     const given = order("useEverything");
-    await makeThreads().execute(given, new Abort(), undefined, onProgress);
-    assert.deepEqual(reports, [[given.run.attemptId, { fraction: 0.5, done: 1, total: 2 }]]);
+    await makeThreads().execute(given, new Abort(), undefined, onReport);
+    assert.deepEqual(reports, [[given.run.attemptId, { progress: { fraction: 0.5, done: 1, total: 2 } }]]);
   });
 
   test("may be a plain function", async () => {
@@ -142,8 +142,8 @@ describe("a thread", () => {
     const lines: unknown[] = [];
     const onTaskLog: OnTaskLog = ({ attemptId, message }) => lines.push([attemptId, message]);
     await threads.execute(order("keepContext"), new Abort(), onTaskLog);
-    const onProgress: OnProgress = (...report) => lines.push(report);
-    await threads.execute(order("useKeptContext"), new Abort(), onTaskLog, onProgress);
+    const onReport: OnReport = (...report) => lines.push(report);
+    await threads.execute(order("useKeptContext"), new Abort(), onTaskLog, onReport);
     assert.deepEqual(lines, [["useKeptContext", "own"]]);
   });
 

@@ -2,7 +2,7 @@ import type { ResourceLimits } from "node:worker_threads";
 import type { Clock, Timer } from "../base/clock.ts";
 import type { Logger } from "../base/logger.ts";
 import type { OnTaskLog } from "../dispatch/task-log.ts";
-import type { OnProgress } from "../dispatch/task-progress.ts";
+import type { OnReport } from "../dispatch/attempt-report.ts";
 import type { Outcome } from "../kernel/input.ts";
 import type { Abort } from "../dispatch/abort.ts";
 import { failureOutcome } from "./call-job.ts";
@@ -47,7 +47,7 @@ export class ThreadWorker {
   }
 
   /** Runs an attempt in a thread. Never rejects. */
-  async execute(order: ThreadOrder, abort: Abort, onTaskLog?: OnTaskLog, onProgress?: OnProgress): Promise<Outcome> {
+  async execute(order: ThreadOrder, abort: Abort, onTaskLog?: OnTaskLog, onReport?: OnReport): Promise<Outcome> {
     if (this.#stopped || abort.aborted) return { kind: "lost" };
     let thread: JobThread;
     try {
@@ -61,7 +61,7 @@ export class ThreadWorker {
       grace = this.#clock.after(this.#graceMs, () => void thread.kill());
     };
     abort.signal.addEventListener("abort", stop, { once: true });
-    const outcome = await thread.run(order, onTaskLog, onProgress);
+    const outcome = await thread.run(order, onTaskLog, onReport);
     abort.signal.removeEventListener("abort", stop);
     grace?.cancel();
     this.#giveBack(thread);

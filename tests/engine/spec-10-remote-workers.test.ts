@@ -76,6 +76,20 @@ describe("10.1 a remote worker", () => {
     assert.deepEqual(lines, ["x: said remotely"]);
   });
 
+  test("4.9 its jobs' progress is shown as that of jobs in this process, a few reports per second", async (t) => {
+    const { clock, a, id, call } = await running(t);
+    const heard: number[] = [];
+    a.engine.executor.onTaskProgress(({ progress }) => heard.push(progress.fraction));
+    for (let done = 1; done <= 100; done++) call.ctx.progress({ done, total: 200 }, `page ${done}`);
+    await clock.advance(lookMs);
+    const { progress } = await clock.until(a.engine.getTask(id, "t"));
+    assert.deepEqual(progress, { fraction: 0.5, done: 100, total: 200, message: "page 100" });
+    assert.deepEqual(heard, [0.005, 0.5]);
+    call.finish(1);
+    await clock.until(a.engine.awaitWorkflowInstance(id));
+    assert.equal((await clock.until(a.engine.getTask(id, "t"))).progress, undefined);
+  });
+
   test("4.3 that is killed fails no task by its timeout: the attempt runs again, and uses up no retry", async (t) => {
     const { rig, clock, a, worker, remote, embedded } = await stage(t);
     const id = await rig.idOn(a);

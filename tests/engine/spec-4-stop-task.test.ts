@@ -149,18 +149,22 @@ describe("4.9 a task that is queried", () => {
   test("4.9 shows its progress while it runs, and the counts of its sub-tasks", async (t) => {
     const gate = new Gate();
     const progress = defineJob("progress", async (_: unknown, ctx) => {
-      ctx.reportProgress(0.25);
-      ctx.reportProgress({ done: 3, total: 4, message: "rows" });
-      assert.throws(() => ctx.reportProgress(2), says("OPTION_INVALID", "2"));
-      assert.throws(() => ctx.reportProgress({ done: 2, total: 1 }), says("OPTION_INVALID", "2"));
-      assert.throws(() => ctx.reportProgress({ done: 0, total: 0 }), says("OPTION_INVALID", "0"));
-      assert.throws(() => ctx.reportProgress("x" as never), says("OPTION_INVALID", "x"));
-      assert.throws(() => ctx.reportProgress({ done: 0, total: 1, message: 1 as never }), says("OPTION_INVALID", "1"));
+      ctx.progress(0.25, "a quarter");
+      ctx.progress({ done: 3, total: 4, message: "rows" });
+      assert.throws(() => ctx.progress(2), says("OPTION_INVALID", "2"));
+      assert.throws(() => ctx.progress({ done: 2, total: 1 }), says("OPTION_INVALID", "2"));
+      assert.throws(() => ctx.progress({ done: 0, total: 0 }), says("OPTION_INVALID", "0"));
+      assert.throws(() => ctx.progress("x" as never), says("OPTION_INVALID", "x"));
+      assert.throws(() => ctx.progress({ done: 0, total: 1, message: 1 as never }), says("OPTION_INVALID", "1"));
       for (const name of ["s1", "s2"]) ctx.generateSubTask(task(name, "echo").build());
       await Promise.race([gate.opened, aborted(ctx.signal)]);
       return "done";
     });
     const engine = await startEngine(t, { jobs: [progress, echo] });
+    const heard: string[] = [];
+    engine.executor.onTaskProgress(({ taskName, attempt, instanceId, progress: { fraction } }) =>
+      heard.push(`${taskName} ${attempt} ${instanceId} ${fraction}`),
+    );
     const run = await engine.submitWorkflow(workflow("w", task("a", "progress")));
     const view = await untilInstance(engine, run.instanceId, (each) => taskOf(each, "a").status === "Running");
     const running = await engine.getTask(run.instanceId, "a");
@@ -169,6 +173,12 @@ describe("4.9 a task that is queried", () => {
       progress: { fraction: 0.75, done: 3, total: 4, message: "rows" },
       subTasks: {},
     });
+    const [queued] = await engine.listQueuedTasks({ state: "running" });
+    assert.deepEqual(queued?.progress, running.progress);
+    assert.deepEqual(
+      [taskOf(await engine.getWorkflowInstanceStatus(run.instanceId), "a").progress, heard.at(-1)],
+      [running.progress, `a 1 ${run.instanceId} 0.75`],
+    );
     gate.open();
     await run.result();
     const ended = await engine.getTask(run.instanceId, 0);

@@ -21,6 +21,7 @@ class Ear implements Outlet {
   };
   readonly sendResync = (): void => undefined;
   readonly sendSkipped = (): void => undefined;
+  readonly sendProgress = (): void => undefined;
   readonly drop: Outlet["drop"] = ({ message }) => void this.dropped.push(message);
 
   /** Of changes, not of how it stands. */

@@ -1,9 +1,10 @@
 /** Spec §12.2: subscriptions over a WebSocket. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
 import { ownVersion } from "../../src/engine/own-version.ts";
 import { messageOf } from "../../src/base/error.ts";
-import { TaskBuilder, WorkflowBuilder } from "../../src/index.ts";
+import { defineJob, TaskBuilder, WorkflowBuilder } from "../../src/index.ts";
 import { chainOf, nameOf, runMany, startPush, Watcher } from "./push-rig.ts";
 
 describe("a WebSocket", () => {
@@ -52,6 +53,35 @@ describe("a WebSocket", () => {
       heard("all").filter((name) => ofA.includes(name.split(" ")[0] ?? "")),
     );
     assert.ok(ofB.every((id) => heard("all", "Success").some((name) => name.startsWith(id))));
+    await watcher.close();
+  });
+
+  test("hears the progress of the tasks of one instance, twice a second at most", async (t) => {
+    const steps = defineJob("steps", async (_: unknown, ctx) => {
+      for (let done = 1; done <= 50; done++) ctx.progress({ done, total: 50 }, `page ${done}`);
+      await delay(60_000, undefined, { signal: ctx.signal }).catch(() => undefined);
+    });
+    const server = await startPush(t, { engine: { jobs: [steps] } });
+    const watcher = await Watcher.open(server);
+    await watcher.subscribe({ instanceId: "mine" }, "one");
+    await watcher.subscribe({ all: true }, "all");
+    const run = await server.engine.submitWorkflow(chainOf("w", 1, "steps"), { instanceId: "mine" });
+    const heard = () => watcher.messages.filter(({ type }) => type === "progress");
+    await watcher.until(() => heard().length === 2);
+    const about = { type: "progress", id: "one", instanceId: "mine" };
+    const of = (done: number) => ({
+      ...about,
+      tasks: [
+        {
+          task: 0,
+          taskName: "t0",
+          attempt: 1,
+          progress: { fraction: done / 50, done, total: 50, message: `page ${done}` },
+        },
+      ],
+    });
+    assert.deepEqual(heard(), [of(1), of(50)]);
+    await run.terminate("enough");
     await watcher.close();
   });
 

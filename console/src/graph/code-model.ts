@@ -156,6 +156,7 @@ class CodeGraph {
       attempt: task?.attempt ?? 0,
       task: label,
       ...(task?.childInstanceId !== undefined && { childInstanceId: task.childInstanceId }),
+      ...(task?.progress !== undefined && { progress: task.progress.fraction }),
     });
     return id;
   }

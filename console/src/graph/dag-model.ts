@@ -53,6 +53,7 @@ function nodeOf(task: TaskView, words: DagWords): GraphNode {
     attempt: task.attempt,
     task: task.name,
     ...(task.childInstanceId !== undefined && { childInstanceId: task.childInstanceId }),
+    ...(task.progress !== undefined && { progress: task.progress.fraction }),
   };
 }
 

@@ -87,8 +87,14 @@ interface TaskRowProps {
   readonly onSelect: () => void;
 }
 
+function progressTextOf({ progress }: TaskView): string | undefined {
+  if (progress === undefined) return undefined;
+  const { fraction, message } = progress;
+  return `${Math.floor(fraction * 100)} %${message === undefined ? "" : `, ${message}`}`;
+}
+
 function TaskRow({ task, isSelected, onSelect }: TaskRowProps) {
-  const detail = waitTextOf(task) ?? task.failure?.message ?? task.worker ?? "";
+  const detail = waitTextOf(task) ?? progressTextOf(task) ?? task.failure?.message ?? task.worker ?? "";
   return (
     <button type="button" className="task-row" aria-current={isSelected} onClick={onSelect}>
       <span className="ellipsis" title={task.name}>

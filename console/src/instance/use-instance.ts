@@ -60,7 +60,10 @@ function applyChanges(client: QueryClient, id: string, changes: readonly Watched
       if (reason !== undefined) changed.reason = reason;
       if (startedAt !== undefined) changed.startedAt = startedAt;
       if (endedAt !== undefined) changed.endedAt = endedAt;
-      for (const { nodeId: _nodeId, error: _error, name, ...node } of nodes) byName.set(name, node);
+      for (const { nodeId: _nodeId, error: _error, name, ...node } of nodes) {
+        const isOver = node.status !== "Running";
+        byName.set(name, { ...node, ...(isOver && { progress: undefined }) });
+      }
     }
     const next = { ...view, ...changed } as InstanceView;
     if (byName.size === 0) return next;

@@ -7,6 +7,7 @@ import { choiceGiven, countGiven } from "../given-value.ts";
 import type { Output } from "../output.ts";
 import { commandText } from "../program-name.ts";
 import { labelsOf } from "../progress.ts";
+import { progressText } from "../progress-text.ts";
 import { adviceFor, noticeText } from "../notices.ts";
 import { type Column, cut, oneLine, tableText } from "../table.ts";
 import { durationText, timeText } from "../time-text.ts";
@@ -179,7 +180,7 @@ function detailsText(task: DataOf<"getNode">, { colour }: Output): string {
     ["job", task.job],
     ["attempt", task.attempt === 0 ? undefined : String(task.attempt)],
     ["worker", task.worker],
-    ["progress", progressText(task.progress)],
+    ["progress", task.progress && progressText(task.progress)],
     ["started", startedAt === undefined ? undefined : timeText(startedAt)],
     ["ended", endedAt === undefined ? undefined : timeText(endedAt)],
     ["retry at", retryAt === undefined ? undefined : timeText(retryAt)],
@@ -190,13 +191,6 @@ function detailsText(task: DataOf<"getNode">, { colour }: Output): string {
     ["failure", failure === undefined ? undefined : `${failure.type}: ${failure.message}`],
   ];
   return [factsText(facts), ...stackText(task)].join("\n\n");
-}
-
-function progressText(progress: DataOf<"getNode">["progress"]): string | undefined {
-  if (progress === undefined) return undefined;
-  const { fraction, done, total, message } = progress;
-  const counts = total === undefined ? "" : ` (${done} of ${total})`;
-  return `${Math.floor(fraction * 100)} %${counts}${message === undefined ? "" : `, ${message}`}`;
 }
 
 function statusText({ status, pausing, withSkippedFailures }: View): string {
@@ -250,7 +244,8 @@ function taskColumns(colour: Output["colour"]): Column<Task>[] {
   ];
 }
 
-function aboutTask({ failure, wait, retryAt, childInstanceId }: Task): string {
+function aboutTask({ failure, wait, retryAt, childInstanceId, progress }: Task): string {
+  if (progress !== undefined) return progressText(progress);
   if (retryAt !== undefined) return `next attempt ${timeText(retryAt)}${failure ? `, after: ${failure.message}` : ""}`;
   return failure?.message ?? wait?.text ?? (childInstanceId === undefined ? "" : `→ ${childInstanceId}`);
 }

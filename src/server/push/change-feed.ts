@@ -16,6 +16,7 @@ import { type FeedEntry, LiveEntry } from "./feed-entry.ts";
 import { Follower } from "./follower.ts";
 import { type Missed, MissedEntries } from "./missed.ts";
 import type { Outlet } from "./outlet.ts";
+import { ProgressFeed } from "./progress-feed.ts";
 import { StoreListing } from "./store-listing.ts";
 import { concerns, isWide, type Topic } from "./topic.ts";
 
@@ -23,7 +24,7 @@ export type FeedLimits = RingLimits & ChannelLimits;
 
 export interface FeedParts {
   readonly engine: HistoryEngine &
-    Pick<EngineNamespace, "subscribe" | "listWorkflowInstances"> & {
+    Pick<EngineNamespace, "subscribe" | "executor" | "listWorkflowInstances"> & {
       readonly cluster: Pick<EngineNamespace["cluster"], "follow">;
     };
   readonly clock?: Clock;
@@ -79,6 +80,8 @@ export class ChangeFeed {
   readonly #relay: RelaySubscription | undefined;
   readonly #heard: HeardTopics;
   readonly #unsubscribe: () => void;
+  readonly #progress: ProgressFeed;
+  readonly #unsubscribeProgress: () => void;
 
   /** Subscribes to the engine, so create it before the engine is started. */
   constructor({ engine, clock = systemClock, limits = {} }: FeedParts) {
@@ -96,6 +99,11 @@ export class ChangeFeed {
     this.#all = this.#newChannel({ all: true });
     this.#fanOut = new FanOut(clock, (isOver) => this.#flush(isOver));
     this.#unsubscribe = engine.subscribe((change) => this.#hearOwn(change));
+    this.#progress = new ProgressFeed(clock, {
+      isFollowed: (instanceId) => this.#byInstance.has(instanceId),
+      push: (progress) => this.#byInstance.get(progress.instanceId)?.sendProgress(progress),
+    });
+    this.#unsubscribeProgress = engine.executor.onTaskProgress((report) => this.#progress.hear(report));
   }
 
   /** Number of subscriptions. */
@@ -145,6 +153,8 @@ export class ChangeFeed {
   /** Ends all subscriptions. */
   stop(): void {
     this.#unsubscribe();
+    this.#unsubscribeProgress();
+    this.#progress.stop();
     this.#fanOut.stop();
     this.#heard.stop();
     for (const channel of this.#channels()) {

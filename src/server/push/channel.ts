@@ -4,6 +4,7 @@ import { cursorText } from "./cursor.ts";
 import type { FeedEntry } from "./feed-entry.ts";
 import type { Follower } from "./follower.ts";
 import { nothingMissed } from "./missed.ts";
+import type { PushedProgress } from "./progress-feed.ts";
 import { isWide, type Topic } from "./topic.ts";
 
 export interface ChannelLimits {
@@ -88,6 +89,13 @@ export class Channel {
   append(entry: FeedEntry): void {
     this.#log.push(entry);
     this.#bytes += entry.size;
+  }
+
+  /** Sends progress to the followers that keep up; the others get the next report. */
+  sendProgress(progress: PushedProgress): void {
+    for (const { outlet } of this.#followers) {
+      if (outlet.bufferedBytes <= this.#limits.heldBytes) outlet.sendProgress(progress);
+    }
   }
 
   /** Skips changes that the follower already has. */

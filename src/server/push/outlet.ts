@@ -1,5 +1,6 @@
 import type { ChangeBatch } from "./change-batch.ts";
 import type { Cursor } from "./cursor.ts";
+import type { PushedProgress } from "./progress-feed.ts";
 
 /** The destination of one subscription: a socket or an event stream. */
 export interface Outlet {
@@ -12,6 +13,8 @@ export interface Outlet {
   sendResync(notice: ResyncNotice): void;
   /** Announces that changes were skipped. */
   sendSkipped(notice: SkippedNotice): void;
+  /** Sends the progress of running tasks, which is no change and has no cursor. */
+  sendProgress(progress: PushedProgress): void;
   /** Ends the subscription with a reason for the client. */
   drop(reason: DropReason): void;
 }

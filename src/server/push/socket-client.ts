@@ -171,6 +171,7 @@ export class SocketClient {
         this.#say({ type: "resync", id, cursor: textOf(cursor, topic), reason, isComplete }),
       sendSkipped: ({ from, cursor, changes }) =>
         this.#say({ type: "skipped", id, from: textOf(from, topic), cursor: textOf(cursor, topic), changes }),
+      sendProgress: (progress) => this.#say({ type: "progress", id, ...progress }),
       drop: (reason) => this.#drop(id, reason),
     };
   }

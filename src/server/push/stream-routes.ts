@@ -144,6 +144,7 @@ function outletOf(stream: EventStream, topic: Topic): Outlet {
       const data = JSON.stringify({ from: textOf(from, topic), changes });
       stream.write(eventText({ name: "skipped", id: textOf(cursor, topic), data }));
     },
+    sendProgress: (progress) => stream.write(eventText({ name: "progress", data: JSON.stringify(progress) })),
     drop: ({ why, message }) => {
       stream.write(eventText({ name: "end", data: JSON.stringify({ why, message }) }));
       stream.end();

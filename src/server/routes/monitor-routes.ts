@@ -191,5 +191,6 @@ function queuedNode(task: QueuedTask, now: number): DataOf<"listWaitingNodes">[n
     since: since ?? null,
     wait: wait ?? null,
     retryAt: retryAt ?? null,
+    progress: task.progress ?? null,
   };
 }

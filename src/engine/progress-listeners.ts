@@ -1,0 +1,46 @@
+import { messageOf } from "../base/error.ts";
+import type { Logger } from "../base/logger.ts";
+import { localName, namespaceOf } from "../base/namespace.ts";
+import type { TaskProgress } from "../dispatch/task-progress.ts";
+import type { TaskRun } from "../dispatch/task-run.ts";
+
+/** The progress of a running task, as `executor.onTaskProgress` passes it on. */
+export interface TaskProgressReport {
+  readonly instanceId: string;
+  readonly workflowName: string;
+  /** The task's number within the instance. */
+  readonly task: number;
+  readonly taskName: string;
+  readonly attempt: number;
+  readonly progress: TaskProgress;
+}
+
+interface Listener {
+  readonly namespace: string;
+  readonly listen: (report: TaskProgressReport) => void;
+}
+
+/** Passes the progress of jobs that run for this process on to its listeners. */
+export class ProgressListeners {
+  readonly #listeners = new Set<Listener>();
+
+  add(namespace: string, listen: Listener["listen"]): () => void {
+    const listener = { namespace, listen };
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  report(run: TaskRun, progress: TaskProgress, logger: Logger): void {
+    if (this.#listeners.size === 0) return;
+    const { task, taskName, attempt } = run;
+    const names = { instanceId: localName(run.instanceId), workflowName: localName(run.workflowName) };
+    for (const { namespace, listen } of this.#listeners) {
+      if (namespace !== namespaceOf(run.instanceId)) continue;
+      try {
+        listen({ ...names, task, taskName, attempt, progress });
+      } catch (error) {
+        logger.warn({ error: messageOf(error) }, "a listener for progress threw; it is called again");
+      }
+    }
+  }
+}
