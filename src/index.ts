@@ -118,6 +118,7 @@ export type { QueuePlace } from "./runtime/queue-place.ts";
 export type { JobView, QueuedTask, QueueFilter, StuckInstance, WorkerView, WorkflowView } from "./engine/overview.ts";
 export { Schedules } from "./engine/schedules.ts";
 export type { ListedSchedule } from "./engine/schedules.ts";
+export type { SubscribeOptions, Subscription } from "./engine/subscriptions.ts";
 export { WorkflowController } from "./engine/workflow-controller.ts";
 export { UpdateFailed } from "./engine/update-failed.ts";
 export { WorkflowFailed, WorkflowTerminated } from "./engine/workflow-ended.ts";

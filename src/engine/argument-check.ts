@@ -211,9 +211,16 @@ export function checkRerun(options: { readonly params?: unknown }): void {
   new SettingCheck("OPTION_INVALID", "rerunWorkflowInstance").options(options, { params: true });
 }
 
-export function checkSubscription(listener: unknown, options: { readonly instanceId?: unknown }): void {
+export function checkSubscription(
+  listener: unknown,
+  options: { readonly instanceId?: unknown; readonly scope?: unknown },
+): void {
   checkListener("subscribe", listener);
-  new SettingCheck("OPTION_INVALID", "subscribe").options(options, { instanceId: true });
+  new SettingCheck("OPTION_INVALID", "subscribe").options(options, { instanceId: true, scope: true });
+  const { scope } = options;
+  if (scope !== undefined && scope !== "cluster" && scope !== "process") {
+    throw invalid(`scope of subscribe must be "cluster" or "process", not ${preview(scope)}`);
+  }
   if (options.instanceId !== undefined) checkInstanceId(options.instanceId);
 }
 

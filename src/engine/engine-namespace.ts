@@ -14,7 +14,7 @@ import { assert } from "../base/assert.ts";
 import { EngineError } from "../base/error.ts";
 import { toJsonText } from "../base/json-text.ts";
 import { preview } from "../base/preview.ts";
-import { localName, namespaceOf, qualify } from "../base/namespace.ts";
+import { localName, qualify } from "../base/namespace.ts";
 import type { MemberEvent } from "../cluster/member-event.ts";
 import type { MemberView } from "../cluster/member-view.ts";
 import { checkName } from "../code/step-check.ts";
@@ -84,7 +84,7 @@ import {
   type SubmitOptions,
 } from "./start-options.ts";
 import { jsonTexts, type WorkflowProblem } from "./submission.ts";
-import { subscribeTo } from "./subscribe-to.ts";
+import { type SubscribeOptions, type Subscription, Subscriptions } from "./subscriptions.ts";
 import { UpdateFailed } from "./update-failed.ts";
 import { WorkflowController } from "./workflow-controller.ts";
 import { WorkflowHandle } from "./workflow-handle.ts";
@@ -105,6 +105,7 @@ export class EngineNamespace implements InstanceOperations {
   readonly #starts: InstanceStarts;
   readonly #codeStarts: CodeStarts;
   readonly #purging: Purging;
+  readonly #subscriptions: Subscriptions;
 
   /** Made by `Engine`. */
   constructor(parts: Assembly, own: NamespaceParts) {
@@ -130,6 +131,7 @@ export class EngineNamespace implements InstanceOperations {
     });
     this.#codeStarts = new CodeStarts({ namespace, app, state, code, submission, calls, instances: this.#instances });
     this.#purging = new Purging(namespace, this.#instances, calls);
+    this.#subscriptions = new Subscriptions(parts, namespace, this.#instances);
     this.cluster = new ClusterOverview(parts, namespace);
     this.schedules = new Schedules({ engine: this, clock, registration, submission });
   }
@@ -339,6 +341,7 @@ export class EngineNamespace implements InstanceOperations {
       namespace: this.namespace,
       instanceId,
       definition,
+      live: this.#subscriptions.live(instanceId),
     });
   }
 
@@ -496,13 +499,10 @@ export class EngineNamespace implements InstanceOperations {
     return await this.#purging.purge(instanceId, { recursive, onPurged });
   }
 
-  /** Calls the listener after every durable change of one instance, or of all of the namespace in this process. Returns a function that unsubscribes. */
-  subscribe(listener: (change: InstanceChange) => void, options: { instanceId?: string } = {}): () => void {
+  /** Calls the listener after every durable change of one instance, or of all of the namespace, whichever member commits it: each turn once, those of an instance in order. Returns a function that unsubscribes. */
+  subscribe(listener: (change: InstanceChange) => void, options: SubscribeOptions = {}): Subscription {
     checkSubscription(listener, options);
-    const wanted = options.instanceId === undefined ? undefined : this.#qualify(options.instanceId);
-    return subscribeTo(this.#parts, listener, (id) => {
-      return wanted === undefined ? namespaceOf(id) === this.namespace : id === wanted;
-    });
+    return this.#subscriptions.subscribe(listener, options);
   }
 
   /**

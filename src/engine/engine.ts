@@ -60,7 +60,7 @@ export class Engine extends EngineNamespace {
     return this.#namespaces.get(namespace) ?? new EngineNamespace(this.#parts, this.#parts.namespaces.view(namespace));
   }
 
-  /** Calls the listener after every durable change of any instance in this process, whatever its namespace. Returns a function that unsubscribes. */
+  /** Calls the listener after every durable change that this process commits, whatever the namespace. Returns a function that unsubscribes. */
   subscribeAll(listener: (change: InstanceChange) => void): () => void {
     checkListener("subscribeAll", listener);
     return subscribeTo(this.#parts, listener, () => true);

@@ -8,8 +8,9 @@ import { taskNumbers } from "../views/instance-view.ts";
 
 /** The engine, as far as a live workflow needs it. */
 export interface LiveSource {
-  /** The machine of the instance; undefined until it was in memory here. */
+  /** The machine of the instance; undefined until it was in memory here, or its history was read. */
   machine(): DagMachine | undefined;
+  refresh(): Promise<void>;
   updateParams(taskName: string, params: unknown): Promise<void>;
   addSubTask(task: Task, parentName: string): Promise<void>;
 }
@@ -48,6 +49,14 @@ export class LiveWorkflow {
 
   task(name: string): LiveTask | undefined {
     return [...this.tasks.values()].find((task) => task.name === name);
+  }
+
+  /**
+   * Resolves when the tasks are shown as they are by now. They follow the instance by themselves; on a member that does not
+   * own it, this makes sure of it, also before the first look.
+   */
+  refresh(): Promise<void> {
+    return this.#source.refresh();
   }
 
   validate(): void {

@@ -4,6 +4,7 @@ import type { Region } from "../runtime/region.ts";
 import type { InstanceOperations } from "./instance-operations.ts";
 import type { PauseOptions } from "./start-options.ts";
 import type { InstanceView } from "../views/instance-view.ts";
+import type { LiveInstance } from "./live-instance.ts";
 import { LiveWorkflow } from "./live-workflow.ts";
 import { qualify } from "../base/namespace.ts";
 
@@ -14,6 +15,8 @@ export class WorkflowController {
   readonly #region: Region;
   readonly #namespace: string;
   readonly #definition: Workflow;
+  /** Undefined for an engine alone. */
+  readonly #remote: LiveInstance | undefined;
   #lastSeen: DagMachine | undefined;
   #live: LiveWorkflow | undefined;
 
@@ -24,19 +27,24 @@ export class WorkflowController {
     namespace: string;
     instanceId: string;
     definition: Workflow;
+    live?: LiveInstance | undefined;
   }) {
     this.instanceId = parts.instanceId;
     this.#engine = parts.engine;
     this.#region = parts.region;
     this.#namespace = parts.namespace;
     this.#definition = parts.definition;
+    this.#remote = parts.live;
     this.#lastSeen = this.#peek();
   }
 
   /** The workflow with the current status of its tasks; changes to it are durable. */
   get workflow(): LiveWorkflow {
     return (this.#live ??= new LiveWorkflow(this.#definition, {
-      machine: () => (this.#lastSeen = this.#peek() ?? this.#lastSeen),
+      machine: () => (this.#lastSeen = this.#peek() ?? this.#remote?.look() ?? this.#lastSeen),
+      refresh: async () => {
+        if (this.#peek() === undefined) await this.#remote?.refresh();
+      },
       updateParams: (taskName, params) => this.#engine.updateTaskParams(this.instanceId, taskName, params),
       addSubTask: (task, parentName) => this.#engine.addSubTask(this.instanceId, task, parentName),
     }));

@@ -98,7 +98,7 @@ export class ChangeFeed {
     this.#heard = new HeardTopics({ relay: this.#relay, clock, last: () => this.#ring.last });
     this.#all = this.#newChannel({ all: true });
     this.#fanOut = new FanOut(clock, (isOver) => this.#flush(isOver));
-    this.#unsubscribe = engine.subscribe((change) => this.#hearOwn(change));
+    this.#unsubscribe = engine.subscribe((change) => this.#hearOwn(change), { scope: "process" });
     this.#progress = new ProgressFeed(clock, {
       isFollowed: (instanceId) => this.#byInstance.has(instanceId),
       push: (progress) => this.#byInstance.get(progress.instanceId)?.sendProgress(progress),
