@@ -7,8 +7,8 @@ import { parseEvents } from "../kernel/event-text.ts";
 import type { Payload } from "../kernel/payload.ts";
 import { Fenced, type HistoryRow } from "../stores/store.ts";
 import type { CodeWaits } from "../views/waiting.ts";
-import type { PayloadReader } from "./code-arrival.ts";
-import { identityOfRun, type PastEvent, replay } from "./code-replay.ts";
+import type { PayloadReader } from "../code/code-arrival.ts";
+import { identityOfRun, type PastEvent, replay } from "../code/code-replay.ts";
 import type { ActorTurn, InstanceActor } from "./instance-actor.ts";
 
 /**

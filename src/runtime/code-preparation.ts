@@ -9,7 +9,7 @@ import type { Event } from "../kernel/event.ts";
 import type { CancelInstance } from "../kernel/input.ts";
 import type { PayloadRef } from "../kernel/payload.ts";
 import { AttachedCode } from "./attached-code.ts";
-import { arrivalOf, type PayloadReader } from "./code-arrival.ts";
+import { arrivalOf, type PayloadReader } from "../code/code-arrival.ts";
 import { changesNothing, isRepeatedOutcome, needsCode, takeUntilStarted, updateRefusal } from "./code-message.ts";
 import { DeferredQuestions } from "./deferred-questions.ts";
 import type { ActorTurn, InstanceActor } from "./instance-actor.ts";

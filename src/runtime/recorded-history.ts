@@ -10,7 +10,7 @@ import type { Event } from "../kernel/event.ts";
 import { mapPayloads, payloadRefsIn } from "../kernel/event-payloads.ts";
 import type { PayloadRef } from "../kernel/payload.ts";
 import type { Store } from "../stores/store.ts";
-import { identityOfRun, type PastEvent, replay } from "./code-replay.ts";
+import { identityOfRun, type PastEvent, replay } from "../code/code-replay.ts";
 
 /** The history of an instance of code as a JSON document. */
 export interface RecordedHistory {

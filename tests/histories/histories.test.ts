@@ -14,7 +14,7 @@ import { CodeMachine } from "../../src/kernel/code/code-machine.ts";
 import type { Step } from "../../src/kernel/code/step.ts";
 import { defaultLimits } from "../../src/kernel/machine.ts";
 import { hasEnded } from "../../src/kernel/status.ts";
-import { identityOfRun, type PastEvent, replay } from "../../src/runtime/code-replay.ts";
+import { identityOfRun, type PastEvent, replay } from "../../src/code/code-replay.ts";
 import { failureFrom } from "../../src/worker/failure-from.ts";
 import { folder, type HistoryFile, namesOf, readHistory, releases } from "./history-file.ts";
 import { record } from "./record.ts";

@@ -12,8 +12,8 @@ import type { Event } from "../../src/kernel/event.ts";
 import type { CodeInput } from "../../src/kernel/code/code-input.ts";
 import { defaultLimits } from "../../src/kernel/machine.ts";
 import { Turn } from "../../src/kernel/turn.ts";
-import { arrivalOf } from "../../src/runtime/code-arrival.ts";
-import { identityOfRun, type PastEvent } from "../../src/runtime/code-replay.ts";
+import { arrivalOf } from "../../src/code/code-arrival.ts";
+import { identityOfRun, type PastEvent } from "../../src/code/code-replay.ts";
 import { whenDrained } from "../../src/code/code-run.rig.ts";
 
 export type WorkflowCode = (ctx: WorkflowContext) => Promise<unknown>;

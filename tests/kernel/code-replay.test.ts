@@ -9,7 +9,7 @@ import { deliverAndWait } from "../../src/code/deliver-and-wait.ts";
 import type { Step } from "../../src/kernel/code/step.ts";
 import { recordedIdentity } from "../../src/kernel/code/step.ts";
 import { hasEnded } from "../../src/kernel/status.ts";
-import { replay } from "../../src/runtime/code-replay.ts";
+import { replay } from "../../src/code/code-replay.ts";
 import { CodeLive, newRun, restored, seenAs, type WorkflowCode } from "./code-live.ts";
 import { code, functionOf } from "./code-programs.ts";
 

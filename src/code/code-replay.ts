@@ -1,6 +1,6 @@
 import { EngineError, hasCode } from "../base/error.ts";
-import type { CodeRun, RunParts } from "../code/code-run.ts";
-import { deliverAndWait } from "../code/deliver-and-wait.ts";
+import type { CodeRun, RunParts } from "./code-run.ts";
+import { deliverAndWait } from "./deliver-and-wait.ts";
 import type { CodeState } from "../kernel/code/code-state.ts";
 import { RecordedSteps } from "../kernel/code/recorded-steps.ts";
 import type { Step } from "../kernel/code/step.ts";

@@ -1,4 +1,4 @@
-import type { Arrival, RaisedEvent } from "../code/arrival.ts";
+import type { Arrival, RaisedEvent } from "./arrival.ts";
 import type { DagEvent, Event, InstanceContinued } from "../kernel/event.ts";
 import type { Payload, PayloadRef } from "../kernel/payload.ts";
 
