@@ -32,7 +32,7 @@ describe("the packed package", () => {
     assert.ok(paths.includes("LICENSE"));
     assert.ok(paths.includes("dist/ui/index.html"), "the console is missing");
     const kinds =
-      /^(?:dist\/.+\.(?:js|d\.ts|js\.map|sql|html|css|svg)|docs\/.+\.(?:md|png|webp)|examples\/.+\.(?:md|ts|py)|deploy\/.+|package\.json|LICENSE|(?:README|ARCHITECTURE|CHANGELOG|CONTRIBUTING)\.md)$/;
+      /^(?:dist\/.+\.(?:js|d\.ts|js\.map|sql|html|css|svg)|docs\/.+\.(?:md|png|webp)|examples\/.+\.(?:md|ts|py)|deploy\/.+|package\.json|LICENSE|(?:README(?:\.zh-CN)?|ARCHITECTURE|CHANGELOG|CONTRIBUTING)\.md)$/;
     assert.deepEqual(
       paths.filter((path) => !kinds.test(path) || /\.(?:test|rig)\./.test(path)),
       [],

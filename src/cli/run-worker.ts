@@ -23,7 +23,9 @@ export async function runWorker(settings: WorkerSettings): Promise<void> {
   const { jobs: own } = await loadApp(modules);
   const jobs = [...own, ...(await readyMadeJobsOf(settings.readyMade))];
   if (jobs.length === 0) {
-    throw new UsageError("a worker needs jobs: name modules that export some, or --ready-made-jobs");
+    const problem =
+      modules.length === 0 ? "a worker needs jobs" : "these modules export no jobs, and a worker needs jobs";
+    throw new UsageError(`${problem}: name modules that export some, or --ready-made-jobs`);
   }
   const logger = pino({ level: logLevel });
   const worker = new Worker({
