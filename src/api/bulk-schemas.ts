@@ -7,8 +7,8 @@ const operation = z.enum(["pause", "resume", "terminate", "retry", "delete"]);
 
 const moment = z.number().int().min(0).max(momentMax);
 
-/** Selects instances as the list does. The instances of schedules are never among them. */
-const filter = z.object({
+/** Selects instances as the list does. A misspelt name is refused: without it the filter would match everything. */
+const filter = z.strictObject({
   status: z.array(instanceStatus).min(1).exactOptional(),
   workflow: name.exactOptional(),
   idPrefix: z.string().max(512).exactOptional(),
@@ -17,7 +17,7 @@ const filter = z.object({
   createdTo: moment.exactOptional(),
 });
 
-export const bulkPreview = z.object({ operation, filter: filter.default({}) });
+export const bulkPreview = z.strictObject({ operation, filter: filter.default({}) });
 
 export const bulkCount = z.object({
   count: z.number().int().meta({ description: "Instances that match the filter and whose state allows it." }),

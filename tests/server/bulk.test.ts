@@ -69,6 +69,17 @@ describe("bulk operations", () => {
     assert.deepEqual(left.items, []);
   });
 
+  test("12.4 refuse a misspelt filter, which would otherwise match everything", async (t) => {
+    const rig = await ServerRig.start(t);
+    const [id = ""] = await start(rig, "talk", 1);
+    for (const misspelt of [{ filter: { workflows: "none" } }, { filters: { workflow: "none" } }]) {
+      const body = { operation: "terminate" as const, ...misspelt };
+      const answer = await rig.send("bulkInstances", { body });
+      assert.equal(answer.status, 400);
+    }
+    assert.equal((await rig.ok("getInstance", { params: { id } })).status, "Running");
+  });
+
   test("12.4 12.6 are refused to viewers, who may count, and are audited with the ids", async (t) => {
     const rig = await ServerRig.start(t);
     const { token } = await rig.ok("createToken", { body: { name: "root", role: "admin" } });

@@ -143,7 +143,7 @@ export const optionalFields: { readonly [K in RouteName]?: Pick<Sent, "query"> &
       waits: true,
     },
   },
-  bulkInstances: { body: { reason: "inventory", limit: 5 } },
+  bulkInstances: { body: { reason: "inventory", ...page } },
   getResult: { query: { task: "greet" } },
   getHistory: { query: { afterTurn: 1, limit: 5 } },
   getLogs: { query: { after: "1", last: 5, task: "greet", level: "info", search: "hi", limit: 5 } },
