@@ -24,10 +24,11 @@ const compiled = [
   "docs/workers.md",
   "docs/coming-from.md",
   "docs/jobs.md",
+  "docs/recipes.md",
 ];
 
 /** Pages on which the comment beside a `console.log` is what it prints. */
-const printing = new Set(["docs/coming-from.md"]);
+const printing = new Set(["docs/coming-from.md", "docs/recipes.md"]);
 
 /** An example that is still running after this time hangs. */
 const exampleMs = 60_000;
