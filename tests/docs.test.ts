@@ -12,7 +12,7 @@ import { temporaryFolder } from "./support/temporary-folder.ts";
 import packageJson from "../package.json" with { type: "json" };
 
 const root = join(import.meta.dirname, "..");
-const documents = globSync(["*.md", "docs/**/*.md", "examples/*.md"], { cwd: root }).map((path) =>
+const documents = globSync(["*.md", "llms.txt", "docs/**/*.md", "examples/*.md"], { cwd: root }).map((path) =>
   path.replaceAll("\\", "/"),
 );
 const compiled = [
