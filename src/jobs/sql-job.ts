@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { defineJob, type Job } from "../authoring/job.ts";
-import { checkHost } from "./host-list.ts";
 import { JobFailure } from "./job-failure.ts";
 import { inScope, type JobScope } from "./job-scope.ts";
 import { isSecret, textOrReference, valueOrReference } from "./reference.ts";
 import { defaultSecretRules, type SecretRules } from "./secret-rules.ts";
+import { checkServer } from "./sql-address.ts";
 import { runOnMysql } from "./sql-on-mysql.ts";
 import { runOnPostgres } from "./sql-on-postgres.ts";
 import type { RunSql, SqlAnswer } from "./sql-request.ts";
@@ -78,7 +78,7 @@ async function runStatements(
       "the url of a SQLite file must be a reference, { env } or { file }: the worker decides which files it opens",
     );
   }
-  if (scheme !== "sqlite") checkServer(url, allowedHosts, redactor);
+  if (scheme !== "sqlite") checkServer(url, redactor, { allowedHosts, isSecret: isSecret(params.url) });
   const { readOnly, rowsMax, resultBytesMax: bytesMax, timeoutSeconds } = params;
   const statements = await Promise.all(
     params.statements.map(async ({ sql, params: given }) => {
@@ -96,18 +96,6 @@ async function runStatements(
     const message = `the statements were canceled after ${timeoutSeconds} seconds`;
     throw new JobFailure("SqlFailed", message, { retryable: true });
   }
-}
-
-/** The password of a plain url is redacted too. */
-function checkServer(url: string, allowedHosts: SqlJobOptions["allowedHosts"], redactor: JobScope["redactor"]): void {
-  const parsed = URL.parse(url);
-  if (parsed === null)
-    throw refused("the url cannot be parsed; it must look like postgresql://user:password@host/database");
-  if (parsed.password !== "") {
-    redactor.add(parsed.password);
-    redactor.add(decodeURIComponent(parsed.password));
-  }
-  checkHost(parsed, allowedHosts);
 }
 
 function refused(message: string): JobFailure {
