@@ -80,7 +80,7 @@ async function sendRequest(
   const signal = AbortSignal.any([ctx.signal, AbortSignal.timeout(params.timeoutSeconds * 1000)]);
   try {
     const request = { method, headers, body, signal };
-    const response = await follow(url, request, { allowedHosts, secretHeaders });
+    const response = await follow(url, request, { allowedHosts, secretHeaders, isSecretBody: isSecret(params.body) });
     const { text, truncated } = await readText(response, params.responseBytesMax);
     log.info({ method, host: url.host, status: response.status, bytes: text.length }, "response");
     if (!isExpected(response.status, params.expectStatus)) throw unexpected(response, text);
@@ -101,11 +101,16 @@ interface Request {
   readonly signal: AbortSignal;
 }
 
+interface RedirectRules extends Pick<HttpJobOptions, "allowedHosts"> {
+  readonly secretHeaders: readonly string[];
+  readonly isSecretBody: boolean;
+}
+
 /** Follows redirects by hand: each host is checked, and no secret is sent to an origin that the workflow does not name. */
 async function follow(
   first: URL,
   given: Request,
-  { allowedHosts, secretHeaders }: Pick<HttpJobOptions, "allowedHosts"> & { secretHeaders: readonly string[] },
+  { allowedHosts, secretHeaders, isSecretBody }: RedirectRules,
 ): Promise<Response> {
   let [url, request] = [first, given];
   for (let redirects = 0; redirects <= redirectsMax; redirects++) {
@@ -117,8 +122,15 @@ async function follow(
     await response.body?.cancel();
     const next = urlOf(new URL(location, url).href);
     const kept = new Headers(headers);
-    if (next.origin !== url.origin) for (const name of [...secretHeaders, "authorization", "cookie"]) kept.delete(name);
+    const isElsewhere = next.origin !== url.origin;
+    if (isElsewhere) for (const name of [...secretHeaders, "authorization", "cookie"]) kept.delete(name);
     const isRepeated = response.status === 307 || response.status === 308 || method === "GET" || method === "HEAD";
+    if (isElsewhere && isRepeated && isSecretBody && body !== null) {
+      throw failed(
+        `the server redirects to ${next.host}, where the secret in the body is not sent: name that address`,
+        false,
+      );
+    }
     if (!isRepeated) kept.delete("content-type");
     request = isRepeated ? { ...request, headers: kept } : { method: "GET", headers: kept, body: undefined, signal };
     url = next;

@@ -1,20 +1,32 @@
+import { Socket } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
 import { messageOf } from "../base/error.ts";
 import { type RunSql, sqlFailure } from "./sql-request.ts";
 import { SqlRows } from "./sql-rows.ts";
 
+/** A server that does not close its end in this time is left. */
+const goodbyeMs = 1000;
+const cancelMs = 5000;
+
 export const runOnPostgres: RunSql = async (request, signal) => {
   const { default: pg } = await import("pg");
-  const client = new pg.Client({ connectionString: request.url, connectionTimeoutMillis: 30_000 });
+  const socket = new Socket();
+  const client = new pg.Client({
+    connectionString: request.url,
+    connectionTimeoutMillis: 30_000,
+    stream: () => socket,
+  });
   // A connection that breaks fails the statement that uses it.
   client.on("error", () => undefined);
   let pid: number | undefined;
-  const cancel = (): void => void cancelBackend(request.url, pid).then(() => client.end());
+  const cancel = (): void => void cancelBackend(request.url, pid).then(() => socket.destroy());
+  signal.addEventListener("abort", cancel, { once: true });
   try {
+    signal.throwIfAborted();
     await client.connect();
     const { rows: found } = await client.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
     pid = found[0]?.pid;
     signal.throwIfAborted();
-    signal.addEventListener("abort", cancel, { once: true });
     await client.query(request.readOnly ? "BEGIN READ ONLY" : "BEGIN");
     let rows = new SqlRows(request);
     let changed = 0;
@@ -35,7 +47,8 @@ export const runOnPostgres: RunSql = async (request, signal) => {
     throw sqlFailure(messageOf(error), (error as { code?: string }).code);
   } finally {
     signal.removeEventListener("abort", cancel);
-    await client.end().catch(() => undefined);
+    await Promise.race([client.end().catch(() => undefined), delay(goodbyeMs, undefined, { ref: false })]);
+    socket.destroy();
   }
 };
 
@@ -43,14 +56,17 @@ export const runOnPostgres: RunSql = async (request, signal) => {
 async function cancelBackend(url: string, pid: number | undefined): Promise<void> {
   if (pid === undefined) return;
   const { default: pg } = await import("pg");
-  const other = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5000 });
+  const socket = new Socket();
+  const other = new pg.Client({ connectionString: url, connectionTimeoutMillis: cancelMs, stream: () => socket });
   other.on("error", () => undefined);
+  const timer = setTimeout(() => socket.destroy(), cancelMs);
   try {
     await other.connect();
     await other.query("SELECT pg_cancel_backend($1)", [pid]);
   } catch {
     // The statement ends with its connection, or at the server's own timeout.
   } finally {
-    await other.end().catch(() => undefined);
+    clearTimeout(timer);
+    socket.destroy();
   }
 }

@@ -48,6 +48,8 @@ export interface WaitForJobOptions {
 }
 
 const requestMs = 30_000;
+/** The maximum of a server's answer about an instance. */
+const answerBytesMax = 16 * 1024 * 1024;
 
 /** The job `wait-for`: waits for an address, a file or an instance. It takes a slot of its worker while it waits. */
 export function waitForJob({ secrets = defaultSecretRules, allowedHosts }: WaitForJobOptions = {}): Job<
@@ -88,17 +90,18 @@ async function waitFor(
 }
 
 async function checkOf(
-  { url, file, instance }: WaitForParams,
+  { url, file, instance, timeoutSeconds }: WaitForParams,
   { references, log, ctx }: JobScope,
   allowedHosts: WaitForJobOptions["allowedHosts"],
 ): Promise<Check> {
+  const signalOfRequest = (): AbortSignal =>
+    AbortSignal.any([ctx.signal, AbortSignal.timeout(Math.min(requestMs, timeoutSeconds * 1000))]);
   if (url !== undefined) {
     const address = addressOf(await references.text(url));
     checkHost(address, allowedHosts);
     return async () => {
-      const signal = AbortSignal.any([ctx.signal, AbortSignal.timeout(requestMs)]);
       try {
-        const response = await fetch(address, { signal, redirect: "manual" });
+        const response = await fetch(address, { signal: signalOfRequest(), redirect: "manual" });
         await response.body?.cancel();
         log.debug({ status: response.status }, "checked");
         return response.ok ? String(response.status) : undefined;
@@ -116,17 +119,34 @@ async function checkOf(
         () => undefined,
       );
   }
-  return await checkOfInstance(instance as NonNullable<typeof instance>, { references, log }, allowedHosts);
+  checkHost(addressOf(instance?.server ?? ""), allowedHosts);
+  const send: typeof fetch = (address, init) => fetchBounded(address, { ...init, signal: signalOfRequest() });
+  return await checkOfInstance(instance as NonNullable<typeof instance>, { references, log }, send);
+}
+
+/** No server makes the worker wait without end, keep any amount of bytes, or go on to a host that is not allowed. */
+async function fetchBounded(address: Parameters<typeof fetch>[0], init: RequestInit): Promise<Response> {
+  const { body, status, headers } = await fetch(address, { ...init, redirect: "manual" });
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of body ?? []) {
+    chunks.push(chunk as Uint8Array);
+    bytes += (chunk as Uint8Array).byteLength;
+    if (bytes > answerBytesMax) throw new Error(`the server's answer is longer than ${answerBytesMax} bytes`);
+  }
+  return new Response(bytes === 0 ? null : Buffer.concat(chunks), { status, headers });
 }
 
 async function checkOfInstance(
   { id, server, token, namespace }: NonNullable<WaitForParams["instance"]>,
   { references, log }: Pick<JobScope, "references" | "log">,
-  allowedHosts: WaitForJobOptions["allowedHosts"],
+  send: typeof fetch,
 ): Promise<Check> {
-  checkHost(addressOf(server), allowedHosts);
   const client = new HeddleClient({
     url: server,
+    fetch: send,
+    // The job itself looks again.
+    retriesMax: 0,
     ...(token !== undefined && { token: await references.text(token) }),
     ...(namespace !== undefined && { namespace }),
   });
