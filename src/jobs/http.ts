@@ -64,7 +64,7 @@ async function sendRequest(
   scope: JobScope,
   allowedHosts: HttpJobOptions["allowedHosts"],
 ): Promise<HttpResult> {
-  const { references, log, ctx } = scope;
+  const { references, redactor, log, ctx } = scope;
   const url = urlOf(await references.text(params.url));
   const headers = new Headers(await references.texts(params.headers));
   const body = params.body === undefined ? undefined : await references.text(params.body);
@@ -81,9 +81,11 @@ async function sendRequest(
   try {
     const request = { method, headers, body, signal };
     const response = await follow(url, request, { allowedHosts, secretHeaders, isSecretBody: isSecret(params.body) });
-    const { text, truncated } = await readText(response, params.responseBytesMax);
+    const { text: whole, truncated } = await readText(response, params.responseBytesMax);
+    // A secret that stands where the text is cut would not be recognised afterwards.
+    const text = truncated ? redactor.take(whole, 0, whole.length).piece : whole;
     log.info({ method, host: url.host, status: response.status, bytes: text.length }, "response");
-    if (!isExpected(response.status, params.expectStatus)) throw unexpected(response, text);
+    if (!isExpected(response.status, params.expectStatus)) throw unexpected(response, redactor.redact(text));
     const contentType = response.headers.get("content-type");
     return { status: response.status, contentType, body: truncated ? text : valueOf(text, contentType), truncated };
   } catch (error) {

@@ -112,6 +112,19 @@ describe("6.4 http", () => {
     assert.match((await rig.fail("http", { url: `${url}/slow`, timeoutSeconds: 0.2 })).message, /within 0.2 seconds/);
   });
 
+  test("leaves no part of a secret where a response, or the start of it in an error, is cut", async (t) => {
+    setSecret(t, "HEDDLE_SECRET_TEST", "token-of-mine");
+    const rig = await JobsRig.start(t, readyMadeJobs());
+    const before = "x".repeat(494);
+    const url = await serve(t, (request, response) =>
+      response.writeHead(request.url === "/bad" ? 400 : 200).end(`${before}${request.headers["x-token"]?.toString()}`),
+    );
+    const headers = { "x-token": { env: "HEDDLE_SECRET_TEST" } };
+    const cut = await rig.run("http", { url, headers, responseBytesMax: 500 });
+    assert.deepEqual([cut["truncated"], String(cut["body"]).includes("to")], [true, false]);
+    assert.doesNotMatch((await rig.fail("http", { url: `${url}/bad`, headers })).message, /xto/);
+  });
+
   test("asks allowed hosts only, also after a redirect, and takes no secret to another origin", async (t) => {
     setSecret(t, "HEDDLE_SECRET_TEST", "token-of-mine");
     const heard: (string | undefined)[] = [];
