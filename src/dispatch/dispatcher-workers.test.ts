@@ -260,6 +260,48 @@ describe("an attempt for a remote worker", () => {
     assert.deepEqual([rig.running, rig.waiting, rig.listener.ends], [[], [], ["a withdrawn"]]);
   });
 
+  test("that is refused after its instance was paused is withdrawn, and does not start", async () => {
+    const session = new HandSession("a", 1);
+    const rig = await rigWith(1, session);
+    rig.worker.missing.add("job");
+    const run = { ...rig.run("a"), isPaused: false };
+    await rig.enqueue(run);
+    rig.worker.missing.clear();
+    run.isPaused = true;
+    rig.dispatcher.withdraw(["a"]);
+    assert.deepEqual([rig.running, rig.listener.ends], [["a"], []]);
+    await session.refuse("a");
+    await settle();
+    assert.deepEqual([rig.running, rig.waiting, rig.listener.ends], [[], [], ["a withdrawn"]]);
+    assert.deepEqual([session.started, rig.worker.started], [["a"], []]);
+  });
+
+  test("that was refused and waits is withdrawn by a pause", async () => {
+    const session = new HandSession("a", 1);
+    const rig = await rigWith(1, session);
+    rig.worker.missing.add("job");
+    await rig.enqueue("a");
+    session.missing.add("job");
+    await session.refuse("a");
+    assert.deepEqual(rig.waiting, ["a"]);
+    rig.dispatcher.withdraw(["a"]);
+    assert.deepEqual([rig.waiting, rig.listener.ends], [[], ["a withdrawn"]]);
+  });
+
+  test("is not granted if its instance is paused while its start is made durable", async () => {
+    const session = new HandSession("a", 1);
+    const rig = await rigWith(1, session);
+    rig.worker.missing.add("job");
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const run = { ...rig.run("a", { confirmStart: () => promise }), isPaused: false };
+    await rig.enqueue(run);
+    run.isPaused = true;
+    resolve();
+    await settle();
+    assert.deepEqual([session.started, rig.waiting, rig.listener.ends], [[], [], ["a withdrawn"]]);
+    assert.equal(session.freeSlots, 1);
+  });
+
   test("times out and is aborted like any other; what its worker says later is forgotten there too", async () => {
     const session = new HandSession("a");
     const rig = await rigWith(1, session);

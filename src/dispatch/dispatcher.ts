@@ -585,11 +585,14 @@ export class Dispatcher {
 
   async #executeConfirmed(attempt: Attempt): Promise<void> {
     if (!(await this.#isConfirmed(attempt)) || attempt.state !== "running") return;
-    if (this.#mayStart()) {
+    const isRemote = this.#onRemoteWorkers.has(attempt);
+    // A pause does not withdraw what is on its way to a remote worker.
+    if (isRemote && attempt.run.isPaused === true) this.#requeue(attempt, "its instance is paused");
+    else if (this.#mayStart()) {
       attempt.isStartReported = true;
       this.#execute(attempt, this.#clock.now());
       this.#armTimeout(attempt);
-    } else if (this.#onRemoteWorkers.has(attempt)) this.#requeue(attempt, "the lease has lapsed");
+    } else if (isRemote) this.#requeue(attempt, "the lease has lapsed");
     else this.#interrupt(attempt);
   }
 
@@ -663,14 +666,15 @@ export class Dispatcher {
   }
 
   /**
-   * Puts an attempt that was to run on a remote worker back into the queue, in its old place. An adopted one, or one whose
-   * shard moves, is reported to its listener as withdrawn: its owner decides where it runs.
+   * Puts an attempt that was to run on a remote worker back into the queue, in its old place. An adopted one, one
+   * whose shard moves, or one whose instance is paused, is reported to its listener as withdrawn: its owner decides where
+   * and when it runs.
    */
   #requeue(attempt: Attempt, why: string): void {
     const { run, arrival, queuedAt, worker, isAdopted } = attempt;
     const { attemptId } = run;
     this.#freeBothSlots(attempt);
-    if (isAdopted || run.isHandedOver === true) return this.#reportWithdrawn(run);
+    if (isAdopted || run.isHandedOver === true || run.isPaused === true) return this.#reportWithdrawn(run);
     this.#logger.info({ attemptId, worker: worker?.address, why }, "a worker did not take a task; it is queued again");
     this.#put(new Attempt(run, arrival, queuedAt));
   }

@@ -42,6 +42,8 @@ export interface TaskRun extends AttemptIdentity {
   readonly isCautious: boolean;
   /** True once the shard of its instance is closing, and another member will run it: it is not queued here again. */
   readonly isHandedOver?: boolean;
+  /** True while its instance is paused, or about to be: it does not go to a worker, nor back to the queue. */
+  readonly isPaused?: boolean;
   /**
    * Resolves when the start that `listener` was notified of is durable. Awaited before the job of a cautious run is called, and
    * before any run goes to a remote worker, so that a new owner of the instance knows where to look for it. If it rejects,
@@ -73,6 +75,9 @@ export interface AttemptListener {
    * suspect in this process stays isolated until then.
    */
   onEnded(run: TaskRun, outcome: Outcome, execution: Execution, acknowledge?: () => void): void;
-  /** Called when `withdraw` removed the run before its start, or when its worker stopped and returned it after it was adopted. */
+  /**
+   * Called when `withdraw` removed the run before its start. Called also when its worker stopped and returned it, if it was
+   * adopted, or its instance is paused, or its shard moves.
+   */
   onWithdrawn(run: TaskRun): void;
 }

@@ -10,10 +10,27 @@ export function jobsInFlight(state: TaskTable): number[] {
   return state.tasksInFlight().filter((task) => state.definition(task).kind === "job");
 }
 
+/**
+ * Takes back the jobs of an instance that pauses; the dispatcher reports which it could take back. A job that is on record
+ * as running may wait with the dispatcher again, because its worker returned it. A failing instance lets such a job
+ * finish.
+ */
+export function withdrawJobs(transition: Transition<InstanceBase>): void {
+  if (transition.state.failing) return withdrawScheduled(transition);
+  withdraw(transition, jobsInFlight(transition.state));
+}
+
 /** Takes back jobs that are not known to have started; the dispatcher reports which it could take back. */
 export function withdrawScheduled(transition: Transition<InstanceBase>): void {
   const { state } = transition;
-  const tasks = jobsInFlight(state).filter((task) => state.phase(task) === Phase.scheduled);
+  withdraw(
+    transition,
+    jobsInFlight(state).filter((task) => state.phase(task) === Phase.scheduled),
+  );
+}
+
+function withdraw(transition: Transition<InstanceBase>, tasks: readonly number[]): void {
+  const { state } = transition;
   if (tasks.length === 0) return;
   transition.command({ type: "WithdrawTasks", attemptIds: attemptIds(transition.address, tasks, state) });
 }

@@ -107,6 +107,12 @@ export class InstanceTaskRun implements TaskRun {
     return this.actor.shard.isStopping;
   }
 
+  /** False in a failing instance: it starts nothing new, but what was running finishes. */
+  get isPaused(): boolean {
+    const { status, pausing, failing } = this.actor.machine.state;
+    return !failing && (pausing || status === "Paused");
+  }
+
   confirmStart(): Promise<void> {
     return this.actor.confirmStart();
   }

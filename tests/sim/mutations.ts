@@ -21,6 +21,7 @@ import { DueQueue } from "../../src/kernel/due-queue.ts";
 import { DelegatedAttempts } from "../../src/runtime/delegated-attempts.ts";
 import { HostedAttempts } from "../../src/runtime/hosted-attempts.ts";
 import { InstanceActor } from "../../src/runtime/instance-actor.ts";
+import { InstanceTaskRun } from "../../src/runtime/instance-task-run.ts";
 import type { ScheduleState } from "../../src/schedules/schedule-workflow.ts";
 import { TimeZone } from "../../src/schedules/time-zone.ts";
 import { shardOfKey } from "../../src/stores/instance-key.ts";
@@ -198,6 +199,13 @@ const classMutations: readonly Mutation[] = [
     needsWorkers: true,
     memberTimings: (timings) => ({ ...timings, workerLostMs: timings.workerLostMs / 3 }),
     install: () => extendWorkerLeases(),
+  },
+  {
+    name: "restarts-in-pauses",
+    about: "An attempt that its worker returned starts again although its instance is paused.",
+    needsWorkers: true,
+    profile: "churn",
+    install: () => redefine(InstanceTaskRun.prototype, "isPaused", { get: () => false }),
   },
   {
     name: "unheld-slots",

@@ -149,12 +149,12 @@ describe("a fork", () => {
 });
 
 describe("a pause", () => {
-  test("is at once: what has not started is taken back, children are told, nothing comes due", () => {
+  test("is at once: jobs are taken back unless they run, children are told, nothing comes due", () => {
     const rig = CodeRig.started([activity("a"), activity("b"), child("c"), timer(2000)]).begin(0);
     rig.tell({ type: "PauseInstance" });
     assert.deepEqual(rig.events, [{ type: "InstancePaused" }]);
     assert.deepEqual(rig.commands, [
-      { type: "WithdrawTasks", attemptIds: ["i:1:1:1"] },
+      { type: "WithdrawTasks", attemptIds: ["i:1:0:1", "i:1:1:1"] },
       { type: "TellChild", childId: "i/2", tell: { type: "PauseInstance" } },
     ]);
     assert.deepEqual([rig.machine.nextWake(), rig.pass(5000).events], [undefined, []]);

@@ -1,6 +1,6 @@
 import { momentAfter } from "../../base/time-limits.ts";
 import type { Writable } from "../../base/writable.ts";
-import { withdrawScheduled } from "../dispatched-jobs.ts";
+import { withdrawJobs } from "../dispatched-jobs.ts";
 import type { Event, InstanceCreated } from "../event.ts";
 import { recordFlags } from "../flags.ts";
 import type { PauseInstance, Refusal, RetryInstance, StartInstance, TimerDue } from "../input.ts";
@@ -81,7 +81,7 @@ export function pause(transition: CodeTransition, request: PauseInstance): void 
   if (state.status === "Ready" && !state.pausing) return transition.emit({ ...request, type: "PauseRequested" });
   if (state.status !== "Running") throw stateRefusal(state, transition.identity.id, "pause");
   transition.emit({ ...request, type: "InstancePaused" });
-  withdrawScheduled(transition);
+  withdrawJobs(transition);
   tellChildren(transition, request);
 }
 

@@ -155,7 +155,8 @@ describe("a pause", () => {
     const rig = DagRig.started("a>c b d", { maxConcurrentTasks: 2 }).begin("a");
     rig.pause();
     assert.equal(rig.status, "Running, pausing");
-    assert.deepEqual(rig.commands, [{ type: "WithdrawTasks", attemptIds: [`i:1:${rig.task("b")}:1`] }]);
+    const attemptIds = ["a", "b"].map((id) => `i:1:${rig.task(id)}:1`);
+    assert.deepEqual(rig.commands, [{ type: "WithdrawTasks", attemptIds }]);
     rig.withdraw("b");
     assert.deepEqual([rig.status, rig.handedOut], ["Running, pausing", []]);
     rig.succeed("a");
@@ -163,6 +164,17 @@ describe("a pause", () => {
     rig.resume();
     assert.deepEqual([rig.status, rig.handedOut], ["Running", ["d", "b"]]);
     assert.equal(rig.machine.state.attempt(rig.task("b")), 1, "the attempt that was taken back is made now");
+  });
+
+  test("is reached when a worker returns the task that ran, which runs after the pause", () => {
+    const rig = DagRig.started("a>b").begin("a").pause().withdraw("a");
+    assert.deepEqual([rig.status, rig.handedOut], ["Paused", []]);
+    assert.deepEqual([rig.resume().handedOut, rig.machine.state.attempt(rig.task("a"))], [["a"], 1]);
+  });
+
+  test("of a failing instance leaves what ran, which has to finish", () => {
+    const rig = DagRig.started("a b c", { maxConcurrentTasks: 3 }).begin("b").fail("a").pause();
+    assert.deepEqual(rig.commands, [{ type: "WithdrawTasks", attemptIds: [`i:1:${rig.task("c")}:1`] }]);
   });
 
   test("can be taken back before it is reached", () => {

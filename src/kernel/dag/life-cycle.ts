@@ -12,7 +12,7 @@ import { hasEnded } from "../status.ts";
 import { followParent } from "../parent.ts";
 import { refuseIfEnded, refuseIfStarted, stateRefusal } from "../refusals.ts";
 import { advance, conclude } from "./advance.ts";
-import { withdrawScheduled } from "../dispatched-jobs.ts";
+import { withdrawJobs } from "../dispatched-jobs.ts";
 import type { DagState } from "./dag-state.ts";
 import type { DagTransition } from "./dag-transition.ts";
 import { end, tellChildren } from "./ending.ts";
@@ -63,7 +63,7 @@ export function pause(transition: DagTransition, request: PauseInstance): void {
     throw stateRefusal(transition.state, transition.identity.id, "pause");
   transition.emit({ ...request, type: "PauseRequested" });
   if (status === "Ready") return;
-  withdrawScheduled(transition);
+  withdrawJobs(transition);
   tellChildren(transition, request);
   conclude(transition);
 }

@@ -1,8 +1,10 @@
 import { test } from "node:test";
+import type { Event } from "../../../src/kernel/event.ts";
 import { epochMs } from "../clock.ts";
+import { code } from "../code-workflows.ts";
 import { expectViolations } from "./expect-violations.ts";
 import { checkCausality } from "./causality.ts";
-import { created, goodRun, EvidenceBuilder, solo } from "./evidence-builder.ts";
+import { created, createdCode, goodRun, EvidenceBuilder, solo } from "./evidence-builder.ts";
 
 test("a job that runs before its scheduling is durable", () => {
   const builder = new EvidenceBuilder();
@@ -36,6 +38,31 @@ test("a job that starts while its instance is paused", () => {
   ]);
   builder.run(life, "a:1:0:1");
   expectViolations(checkCausality, builder, /a:1:0:1 ran while its instance was paused/);
+});
+
+test("a job of code that starts after somebody was told of the pause, and a grant that was on its way then", () => {
+  for (const isCluster of [false, true]) {
+    const builder = new EvidenceBuilder({ isCluster });
+    const life = builder.life();
+    const worker = builder.life("w1", "worker");
+    const node = { nodeId: 0, nodeName: "step", jobName: "step" };
+    const tasks: Event[] = [
+      { type: "TaskAdded", node },
+      { type: "TasksScheduled", tasks: [0] },
+    ];
+    builder.turn(life, 1, createdCode(builder, code.saga, {}, ...tasks));
+    const pause = builder.ask(life, "pause");
+    builder.turn(life, 1, [{ type: "InstancePaused" }]);
+    builder.answer(pause);
+    builder.now += 100;
+    builder.run(worker, "a:1:0:1");
+    expectViolations(checkCausality, builder);
+    builder.run(life, "a:1:0:1");
+    builder.now += 60_000;
+    builder.run(worker, "a:1:0:1");
+    const late = /a:1:0:1 ran while its instance was paused/;
+    expectViolations(checkCausality, builder, late, late);
+  }
 });
 
 test("a grant that comes to a worker when its time is out, and one that comes when it is long out", () => {

@@ -37,18 +37,22 @@ function isLateGrant({ lives, setting }: Evidence, { name, life, start }: JobRun
 
 /**
  * The periods in which no job of the instance may start. Code is paused at once, and attempts with the dispatcher are
- * withdrawn before the pause is acknowledged; with another member or a worker, that may take a while.
+ * withdrawn before the pause is acknowledged. A grant that is in flight to a worker may start a job for as long as the
+ * member would wait for the worker.
  */
-function pausesOf(evidence: Evidence, instance: InstanceCommits, { life }: JobRun): Trace["pauses"] {
+function pausesOf(evidence: Evidence, instance: InstanceCommits, { life, start }: JobRun): Trace["pauses"] {
   const { pauses } = traceOf(instance);
   if (!isOfCode(evidence.finalState, instance)) return pauses;
-  if (evidence.setting.isCluster || evidence.lives[life - 1]?.role === "worker") return [];
+  const graceMs = evidence.lives[life - 1]?.role === "worker" ? evidence.setting.timings.workerLostMs : 0;
   const told = evidence.calls.filter(
     ({ operation, outcome, instanceId }) => operation === "pause" && outcome === "ok" && instanceId === instance.id,
   );
   return pauses.flatMap(({ from, to }) =>
     told.flatMap(({ answered }) =>
-      answered !== undefined && isBefore(from, answered) && (to === undefined || isBefore(answered, to))
+      answered !== undefined &&
+      isBefore(from, answered) &&
+      (to === undefined || isBefore(answered, to)) &&
+      start.at >= answered.at + graceMs
         ? [{ from: answered, to }]
         : [],
     ),
