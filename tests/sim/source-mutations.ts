@@ -95,6 +95,17 @@ export const sourceMutations: readonly Mutation[] = [
     },
   },
   {
+    name: "leases-of-suspended-threads",
+    about: "A thread judges the lease by the monotonic clock alone, which may stop while the machine is suspended.",
+    needsCluster: true,
+    profile: "clocks",
+    source: {
+      file: "src/cluster/stall-renewals.ts",
+      find: "const ageMs = elapsedMs(clock, held.sent);",
+      replace: "const ageMs = Math.min(elapsedMs(clock, held.sent), clock.monotonic() - held.sent.monotonic);",
+    },
+  },
+  {
     name: "lease-judged-by-flag",
     about: "A lease counts as valid because a thread has renewed it, whenever that was.",
     needsCluster: true,

@@ -68,3 +68,32 @@ test("a member that is removed although its thread could renew, unless the store
   builder.lists.storeOutages.push({ machine: "m1", from: from + 10_000, to: from + 20_000 });
   expectViolations(checkStallRenewals, builder);
 });
+
+test("a member that is removed after its wall clock showed the end of its lease", () => {
+  const { builder, stall } = stalled();
+  builder.now += beatMs;
+  builder.lists.clockSettings.push({ ...builder.moment(), machine: "m1", wallOffsetMs: 60_000 });
+  builder.now += 50_000;
+  builder.lists.memberships.push({ ...builder.moment(), life: 1, what: "removed", member: "m1:1" });
+  stall.to = builder.moment();
+  expectViolations(checkStallRenewals, builder);
+});
+
+test("a clock that is set ahead by less than the lease does not excuse a thread", () => {
+  const { builder, stall } = stalled();
+  builder.now += beatMs;
+  builder.lists.clockSettings.push({ ...builder.moment(), machine: "m1", wallOffsetMs: 1000 });
+  builder.now += 50_000;
+  builder.lists.memberships.push({ ...builder.moment(), life: 1, what: "removed", member: "m1:1" });
+  stall.to = builder.moment();
+  expectViolations(checkStallRenewals, builder, /m1:1 was removed 52500 ms after its event loop was blocked/);
+});
+
+test("a thread that renews a lease that is over by its wall clock", () => {
+  const { builder, life } = stalled();
+  builder.now += beatMs;
+  builder.lists.clockSettings.push({ ...builder.moment(), machine: "m1", wallOffsetMs: 60_000 });
+  builder.now += 100;
+  renew(builder, life, true);
+  expectViolations(checkStallRenewals, builder, /life 1 renewed a lease that was over by its wall clock/);
+});

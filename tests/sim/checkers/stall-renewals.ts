@@ -2,6 +2,7 @@ import { memberLeaseMs } from "../../../src/cluster/timings.ts";
 import { tickMs } from "../../../src/engine/stall-detector.ts";
 import type { Evidence, Freeze, LeaseRenewal, LifeRecord } from "../evidence.ts";
 import type { Checker } from "./checker.ts";
+import { clocksOf, type Lapse } from "./clocks.ts";
 
 /** Clocks have a resolution of one millisecond. */
 const roundingMs = 2;
@@ -10,8 +11,9 @@ const roundingMs = 2;
  * While the event loop of a member is blocked, its thread renews the lease:
  *
  * - not after the loop has been blocked for `stallMs`;
- * - not if the lease has expired by the member's own clock;
- * - well enough that nobody removes the member, if the thread runs, the store is reachable, and the stall is shorter.
+ * - not if the lease has expired by the member's own clocks;
+ * - well enough that nobody removes the member, if the thread runs, the store is reachable, and the stall is shorter. A
+ *   wall clock that is set ahead by more than the lease cannot be told from a suspended machine: the thread stops then.
  */
 export const checkStallRenewals: Checker = (evidence) =>
   evidence.lives.flatMap((life) => {
@@ -22,7 +24,8 @@ export const checkStallRenewals: Checker = (evidence) =>
     ];
   });
 
-function checkRenewal({ setting }: Evidence, life: LifeRecord, renewal: LeaseRenewal): string[] {
+function checkRenewal(evidence: Evidence, life: LifeRecord, renewal: LeaseRenewal): string[] {
+  const { setting } = evidence;
   const { member, sentAt } = renewal;
   const stall = life.freezes.findLast(({ kind, from }) => kind === "stalled" && from.at <= sentAt);
   if (stall === undefined) return [`life ${life.number} renewed the lease of ${member} without a stall`];
@@ -33,14 +36,28 @@ function checkRenewal({ setting }: Evidence, life: LifeRecord, renewal: LeaseRen
   const before = life.renewals.filter((each) => each !== renewal && each.member === member && each.knownAt <= sentAt);
   const lastSentAt = Math.max(...before.map((each) => each.sentAt));
   const overMs = (sentAt - lastSentAt) * life.rate - memberLeaseMs(setting.timings);
-  return overMs <= roundingMs ? [] : [`life ${life.number} renewed a lease that was over for ${overMs.toFixed(0)} ms`];
+  if (overMs > roundingMs) return [`life ${life.number} renewed a lease that was over for ${overMs.toFixed(0)} ms`];
+  const lapse = wallLapse(evidence, life, sentAt - roundingMs);
+  if (lapse === undefined || lapse.from >= sentAt - roundingMs) return [];
+  return [`life ${life.number} renewed a lease that was over by its wall clock`];
 }
 
-function checkRemoval(
-  { setting, storeOutages, restores, memberships }: Evidence,
-  life: LifeRecord,
-  stall: Freeze,
-): string[] {
+/** The lapse of the lease at that time, or the first one after it, if only the wall clock shows it. */
+function wallLapse(evidence: Evidence, life: LifeRecord, at: number): Lapse | undefined {
+  const lapse = clocksOf(evidence).nextLapse(life, { attemptId: "", start: { at, order: 0 } });
+  return lapse?.isTimed === false ? lapse : undefined;
+}
+
+/** The wall clock was set past the end of the lease, soon after a renewal: the thread could not prolong it before. */
+function hasSkipped(evidence: Evidence, life: LifeRecord, from: number, to: number): boolean {
+  const lapse = wallLapse(evidence, life, from);
+  if (lapse === undefined || lapse.from >= to) return false;
+  const last = life.renewals.findLast(({ sentAt }) => sentAt <= lapse.from);
+  return last !== undefined && lapse.from - last.sentAt <= 2 * evidence.setting.timings.beatMs;
+}
+
+function checkRemoval(evidence: Evidence, life: LifeRecord, stall: Freeze): string[] {
+  const { setting, storeOutages, restores, memberships } = evidence;
   const { beatMs, stallMs } = setting.timings;
   const from = stall.from.at;
   const to = Math.min(stall.to?.at ?? Infinity, life.end?.at ?? Infinity);
@@ -53,6 +70,6 @@ function checkRemoval(
   const removal = memberships.find(
     ({ what, member, at }) => what === "removed" && member === last.member && at > from && at <= to,
   );
-  if (removal === undefined) return [];
+  if (removal === undefined || hasSkipped(evidence, life, from, removal.at)) return [];
   return [`${last.member} was removed ${(removal.at - from).toFixed(0)} ms after its event loop was blocked`];
 }
