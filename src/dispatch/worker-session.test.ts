@@ -682,6 +682,24 @@ describe("what a worker brings along", () => {
     assert.equal(rig.session.freeSlots, 2);
   });
 
+  test("is announced at once if it ends while its owner is unknown, and not with the next beat", async () => {
+    const rig = bringing({ running });
+    await rig.clock.advance(workerBeatMs / 2);
+    rig.result("a", 0);
+    assert.equal(rig.announced.length, 2);
+    assert.equal((await rig.announced[1]?.outcome)?.kind, "success");
+    rig.result("a", 0);
+    assert.equal(rig.announced.length, 2);
+    rig.announced[1]?.decline();
+    assert.deepEqual(rig.link.last("Acknowledged"), { type: "Acknowledged", attemptId: "a", grant: 0 });
+  });
+
+  test("is not announced again if the worker gives it up", () => {
+    const rig = bringing({ running });
+    rig.result("a", 0, { kind: "lost" });
+    assert.equal(rig.announced.length, 1);
+  });
+
   test("is not lost to a listener that fails", () => {
     const rig = new SessionRig({
       onAnnounced: () => {

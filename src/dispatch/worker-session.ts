@@ -505,6 +505,8 @@ export class WorkerSession implements ConnectedWorker {
       this.#reported.set(attemptId, { grant, descriptor: attempt.descriptor, since, isFollowed: attempt.isFollowed });
       attempt.settle(this.#checkOutcome(outcome, attempt.descriptor));
       if (!attempt.isFollowed) this.#parts.onChanged(this);
+      // No owner has renewed it since it was announced, so it may soon count as lost: its result is announced at once.
+      if (!attempt.isFollowed && outcome.kind !== "lost") attempt.announce?.();
     } else if (outcome.kind === "lost") {
       // Another owner has no use for the news that this worker lost it, and may have started the attempt again.
       this.#send({ type: "Acknowledged", attemptId, grant });

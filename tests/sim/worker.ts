@@ -124,9 +124,12 @@ class SessionProbe {
   readonly #member: Life;
   readonly #recorder: Recorder;
   readonly #now: () => number;
-  /** When each unanswered heartbeat was sent, by sequence number. */
-  readonly #sentAt = new Map<number, number>();
-  /** Results from before this connection: the member does not renew them unless it has learnt of them from others. */
+  /** The unanswered heartbeats, by sequence number. */
+  readonly #heartbeats = new Map<number, SentHeartbeat>();
+  /**
+   * Attempts from before this connection whose owner the member has not found, as far as the worker knows. An answer to a
+   * heartbeat says so of those that run, and nothing of results: they are renewed only when the owner has been found.
+   */
   readonly #brought = new Set<string>();
 
   constructor(life: Life, member: Life, parts: { recorder: Recorder; now: () => number }) {
@@ -138,9 +141,25 @@ class SessionProbe {
 
   onSend(text: string): void {
     const message = parseWorkerMessage(text);
-    if ("sequence" in message) this.#sentAt.set(message.sequence, this.#now());
-    if (message.type !== "Hello") return;
-    for (const { grant, descriptor } of message.results) if (grant === 0) this.#brought.add(descriptor.attemptId);
+    if (message.type === "Hello") {
+      const { running, results } = message;
+      for (const { grant, descriptor } of [...running, ...results]) {
+        if (grant === 0) this.#brought.add(descriptor.attemptId);
+      }
+      this.#noteHeartbeat(
+        message.sequence,
+        running.map(({ descriptor }) => descriptor.attemptId),
+      );
+    } else if (message.type === "Heartbeat") {
+      this.#noteHeartbeat(
+        message.sequence,
+        message.running.map(({ attemptId }) => attemptId),
+      );
+    }
+  }
+
+  #noteHeartbeat(sequence: number, running: readonly string[]): void {
+    this.#heartbeats.set(sequence, { sentAt: this.#now(), running });
   }
 
   /** Called when the message made the worker forget a result. */
@@ -154,14 +173,26 @@ class SessionProbe {
     if (message.type === "Grant") this.#brought.delete(message.descriptor.attemptId);
     if (!("sequence" in message)) return;
     const { sequence, unwanted, undecided, renewalAges } = message;
-    const sentAt = this.#sentAt.get(sequence);
-    if (sentAt === undefined) return;
-    for (const other of this.#sentAt.keys()) if (other <= sequence) this.#sentAt.delete(other);
+    const heartbeat = this.#heartbeats.get(sequence);
+    if (heartbeat === undefined) return;
+    for (const other of this.#heartbeats.keys()) if (other <= sequence) this.#heartbeats.delete(other);
     const withheld = new Map(renewalAges.map(({ attemptId, ageMs }) => [attemptId, ageMs]));
     for (const { attemptId } of [...unwanted, ...undecided]) withheld.set(attemptId, Infinity);
+    for (const attemptId of heartbeat.running) {
+      if (withheld.get(attemptId) !== Infinity) this.#brought.delete(attemptId);
+    }
     for (const attemptId of this.#brought) withheld.set(attemptId, Infinity);
-    this.#recorder.recordWorkerRenewal(this.#life, { member: this.#member.number, sentAt, withheld });
+    this.#recorder.recordWorkerRenewal(this.#life, {
+      member: this.#member.number,
+      sentAt: heartbeat.sentAt,
+      withheld,
+    });
   }
+}
+
+interface SentHeartbeat {
+  readonly sentAt: number;
+  readonly running: readonly string[];
 }
 
 function byId(jobs: readonly Job[]): Map<string, Job> {
