@@ -12,6 +12,7 @@ import { temporaryFolder } from "./support/temporary-folder.ts";
 import packageJson from "../package.json" with { type: "json" };
 
 const root = join(import.meta.dirname, "..");
+const compiler = join(root, "node_modules/typescript/bin/tsc");
 const documents = globSync(["*.md", "llms.txt", "docs/**/*.md", "examples/*.md"], { cwd: root }).map((path) =>
   path.replaceAll("\\", "/"),
 );
@@ -25,10 +26,21 @@ const compiled = [
   "docs/coming-from.md",
   "docs/jobs.md",
   "docs/recipes.md",
+  "docs/embedding.md",
+  "docs/typescript.md",
+  "docs/versions.md",
+  "docs/production.md",
+  "docs/faq.md",
 ];
 
 /** Pages on which the comment beside a `console.log` is what it prints. */
-const printing = new Set(["docs/coming-from.md", "docs/recipes.md"]);
+const printing = new Set(["docs/coming-from.md", "docs/recipes.md", "docs/embedding.md", "docs/versions.md"]);
+
+/** Packages of others that examples import. */
+const frameworks = ["express", "fastify", "@nestjs", "reflect-metadata"];
+
+/** Decorators of Nest, which Node does not run without a compiler. */
+const decorators = /^ *@[A-Z]\w+\(/m;
 
 /** An example that is still running after this time hangs. */
 const exampleMs = 60_000;
@@ -86,7 +98,7 @@ describe("the documents", () => {
     writeJson("package.json", { type: "module" });
     mkdirSync(join(project, "node_modules"));
     symlinkSync(join(project, "package"), join(project, "node_modules/heddle"), "junction");
-    for (const name of ["zod", "@types"]) {
+    for (const name of ["zod", "@types", ...frameworks]) {
       symlinkSync(join(root, "node_modules", name), join(project, "node_modules", name), "junction");
     }
   });
@@ -96,14 +108,13 @@ describe("the documents", () => {
     assert.ok(examples.length > 15, `found ${examples.length} examples`);
     for (const { name, code } of examples) writeFileSync(join(project, name), `${code}\nexport {};\n`);
     writeFileSync(join(project, "given.ts"), given);
-    writeJson("tsconfig.json", {
-      extends: join(root, "tsconfig.json"),
-      // An example may declare something just to show how.
-      compilerOptions: { noUnusedLocals: false, noUnusedParameters: false },
-      include: [],
-      files: ["given.ts", ...examples.map(({ name }) => name)],
-    });
-    await run(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-p", "tsconfig.json"]);
+    const decorated = examples.filter(({ code }) => decorators.test(code));
+    assert.equal(decorated.length, 1);
+    await check(
+      examples.filter((example) => !decorated.includes(example)),
+      {},
+    );
+    await check(decorated, { experimentalDecorators: true, erasableSyntaxOnly: false });
   });
 
   test("show first what runs", async () => {
@@ -143,6 +154,25 @@ describe("the documents", () => {
   });
 });
 
+async function check(examples: readonly Example[], options: Readonly<Record<string, boolean>>): Promise<void> {
+  writeJson("tsconfig.json", {
+    extends: join(root, "tsconfig.json"),
+    // An example may declare something just to show how.
+    compilerOptions: { noUnusedLocals: false, noUnusedParameters: false, ...options },
+    include: [],
+    files: ["given.ts", ...examples.map(({ name }) => name)],
+  });
+  await run(process.execPath, [compiler, "-p", "tsconfig.json"]);
+}
+
+/** Makes JavaScript of an example that has to be compiled, without a look at its types. */
+async function compileAlone(folder: string): Promise<string> {
+  const options = ["--noCheck", "--noResolve", "--isolatedModules", "--experimentalDecorators", "--skipLibCheck"];
+  const target = ["--target", "es2024", "--module", "nodenext", "--types", "", "--ignoreConfig", "--outDir", "."];
+  await run(process.execPath, [compiler, "example.ts", ...options, ...target], { cwd: folder });
+  return join(folder, "example.js");
+}
+
 function writeJson(path: string, value: unknown): void {
   writeFileSync(join(project, path), JSON.stringify(value));
 }
@@ -179,8 +209,8 @@ async function runExample(t: TestContext, code: string, scene: string): Promise<
   const port = await freePort();
   let local = code.replaceAll("http://127.0.0.1:7411", `http://127.0.0.1:${port}`);
   if (local.includes(exampleDatabase)) local = local.replaceAll(exampleDatabase, await newDatabase("postgres", t));
-  const file = join(folder, "example.ts");
-  writeFileSync(file, `${local}\nexport {};\n`);
+  writeFileSync(join(folder, "example.ts"), `${local}\nexport {};\n`);
+  const file = decorators.test(code) ? await compileAlone(folder) : join(folder, "example.ts");
   const env = {
     DOCS_PORT: String(port),
     HEDDLE_PORT: String(port),

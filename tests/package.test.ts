@@ -78,6 +78,7 @@ describe("the packed package", () => {
       outputs: { orders: { rows: 6 }, join: { joined: 12 }, index: { indexed: ["a", "b"] } },
       found: [[true, "Success"]],
       doors: ["function", "object", "function"],
+      required: ["function", "function", "function"],
     });
   });
 

@@ -4,6 +4,7 @@ import { valid } from "heddle/dag";
 import { sqlite } from "heddle/sqlite";
 import * as testing from "heddle/testing";
 import { extract, index, join } from "./jobs.js";
+import { doors } from "./legacy.cjs";
 
 const open = () =>
   new Engine({
@@ -46,5 +47,6 @@ console.log(
     outputs,
     found: instances.map((instance) => [instance.id === run.instanceId, instance.status]),
     doors: [typeof valid, typeof testing, typeof wrong],
+    required: doors,
   }),
 );
