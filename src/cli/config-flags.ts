@@ -5,6 +5,7 @@ import type { ServerConfig } from "../server/config/server-config.ts";
 const descriptions: Readonly<Record<ConfigKey, string>> = {
   host: "listen address",
   port: "listen port; 0 picks a free one",
+  grpcPort: "port of the Durable Task protocol, usually 4001; default: it is not spoken",
   data: "data folder",
   storage: "sqlite:<file>, postgresql://… or mysql://…",
   app: "modules that export jobs and workflows",

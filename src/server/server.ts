@@ -26,6 +26,9 @@ import { Deadlines } from "./http/deadlines.ts";
 import { RequestKeys } from "./http/request-keys.ts";
 import type { Handlers } from "./http/handler.ts";
 import { mountRoutes } from "./http/route-table.ts";
+import { GrpcServer, type GrpcServerParts } from "./durabletask/grpc-server.ts";
+import { loadGrpc } from "./durabletask/grpc-module.ts";
+import { TaskHub } from "./durabletask/task-hub.ts";
 import { type ServerNamespace, ServerNamespaces } from "./namespaces.ts";
 import { Observers } from "./observers.ts";
 import { findConsoleFolder } from "./console/console-files.ts";
@@ -91,7 +94,7 @@ export class Server {
   readonly #whenStopped = Promise.withResolvers<void>();
   /** Started parts, which are stopped in reverse order. */
   readonly #started = new AsyncDisposableStack();
-  #url = "";
+  #address: ServerAddress = { url: "", grpcPort: undefined };
   #stop: Promise<void> | undefined;
 
   /** Starts a server; resolves when it answers requests. `OPTION_INVALID` names the setting; also the store's errors. */
@@ -152,7 +155,12 @@ export class Server {
 
   /** URL of the server. */
   get url(): string {
-    return this.#url;
+    return this.#address.url;
+  }
+
+  /** Port of the Durable Task protocol; undefined if it is not spoken. */
+  get grpcPort(): number | undefined {
+    return this.#address.grpcPort;
   }
 
   async #start(): Promise<void> {
@@ -161,12 +169,15 @@ export class Server {
     if (otlpUrl !== undefined)
       started.defer(await exportTraces({ url: otlpUrl, serviceName: "heddle", logger: this.logger }));
     this.#refuseGuessableToken();
-    const app = await this.#makeApp();
+    const { app, grpc } = await this.#makeApp();
     let closing: Promise<void> | undefined;
     const closeApp = (): Promise<void> => (closing ??= this.#closeApp(app));
     started.defer(closeApp);
     // A server that cannot have its port must not have run tasks; until it is up, it answers with 503.
-    this.#url = await this.#listen(app);
+    const url = await this.#listen(app);
+    const closeGrpc = async (): Promise<void> => await grpc?.close(this.#config.drainSeconds * 1000);
+    started.defer(closeGrpc);
+    this.#address = { url, grpcPort: await grpc?.listen(this.#config.host, this.#config.grpcPort ?? 0) };
     started.defer(() => this.#held.closeStore());
     await this.#held.storage.open();
     await this.#tokens.start();
@@ -219,7 +230,7 @@ export class Server {
     );
   }
 
-  async #makeApp(): Promise<FastifyInstance> {
+  async #makeApp(): Promise<{ app: FastifyInstance; grpc: GrpcServer | undefined }> {
     const { engine, logger } = this;
     const { host, corsOrigins, bodyLimitBytes, rateLimitPerSecond, tls, logLevel } = this.#config;
     const requestTimeoutMs = this.#config.requestTimeoutSeconds * 1000;
@@ -230,6 +241,7 @@ export class Server {
     const version = ownVersion();
     const origins = { isLoopback, origins: corsOrigins };
     const audit = this.#audit;
+    const tlsFiles = tls && (await readTlsFiles(tls));
     const app = await makeHttpApp({
       logger,
       audit,
@@ -238,7 +250,7 @@ export class Server {
       origins,
       version,
       logsRequests: logLevel === "debug",
-      tls: tls && (await readTlsFiles(tls)),
+      tls: tlsFiles,
     });
     const guard = new Guard({ tokens, clock, isLoopback, ratePerSecond: rateLimitPerSecond });
     const ofProgram = new Set((this.#parts.workflows ?? []).map(({ name }) => name));
@@ -280,7 +292,30 @@ export class Server {
       info: { name: "heddle", version, node: process.version, startedAt: clock.now() },
       shutDown: () => void this.stop(),
     });
-    return app;
+    return { app, grpc: await this.#makeGrpc({ guard, deadlines, tls: tlsFiles }) };
+  }
+
+  async #makeGrpc(parts: Pick<GrpcServerParts, "guard" | "deadlines" | "tls">): Promise<GrpcServer | undefined> {
+    const { grpcPort, bodyLimitBytes, requestTimeoutSeconds } = this.#config;
+    if (grpcPort === undefined) return undefined;
+    const [store, namespaces, { taskLogs }] = [this.#store, this.#namespaces, this.#observers];
+    const hubOf = makeOnce((space: ServerNamespace) => new TaskHub({ ...space, store, taskLogs }));
+    return new GrpcServer({
+      ...parts,
+      grpc: await loadGrpc(),
+      audit: this.#audit,
+      enter: (namespace, isChange) => {
+        if (isChange) namespaces.get(namespace);
+        const leave = namespaces.visit(namespace);
+        return { hub: hubOf(namespaces.find(namespace)), leave };
+      },
+      readiness: this.#readiness,
+      storeHealth: this.#storeHealth,
+      logger: this.logger,
+      bodyLimitBytes,
+      answerMs: requestTimeoutSeconds * 1000,
+      stopping: this.#stopping.signal,
+    });
   }
 
   async #listen(app: FastifyInstance): Promise<string> {
@@ -341,6 +376,11 @@ export class Server {
     timer.cancel();
     await this.engine.stop();
   }
+}
+
+interface ServerAddress {
+  readonly url: string;
+  readonly grpcPort: number | undefined;
 }
 
 /** The same function, which makes the value of each key once and forgets it with the key. */

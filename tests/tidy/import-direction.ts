@@ -20,6 +20,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   code: ["base", "kernel", "authoring"],
   views: ["base", "kernel", "dispatch"],
   schedules: ["base", "kernel", "authoring"],
+  durabletask: ["base", "kernel", "authoring"],
   runtime: ["base", "kernel", "expressions", "stores", "cluster", "authoring", "dispatch", "code", "views"],
   member: ["base", "kernel", "stores", "cluster", "dispatch", "runtime"],
   engine: [
@@ -55,6 +56,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     "catalogue",
     "telemetry",
     "views",
+    "durabletask",
   ],
   client: ["api", "base"],
   jobs: ["base", "authoring", "client"],
@@ -108,6 +110,7 @@ const homes: Readonly<Record<string, readonly string[]>> = {
   mysql2: ["src/stores/mysql/", "src/jobs/"],
   "@nats-io/transport-node": ["src/cluster/nats/"],
   zod: ["src/api/", "src/server/", "src/jobs/"],
+  "@grpc/grpc-js": ["src/server/durabletask/"],
   fastify: ["src/server/"],
   "@fastify/cors": ["src/server/"],
   "@fastify/websocket": ["src/server/"],

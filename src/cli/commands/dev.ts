@@ -37,7 +37,11 @@ export function devCommand(doors: Doors): Command {
     if (options.watch === true) return await watchThis();
     const wanted = await configFor(modules, options);
     const { freePort } = await import("../free-port.ts");
-    const config = { ...wanted, port: await freePort(wanted.host, wanted.port) };
+    const config = {
+      ...wanted,
+      port: await freePort(wanted.host, wanted.port),
+      grpcPort: await freeGrpcPort(wanted),
+    };
     const taskLines = new TaskLines(config.logLevel);
     const isDemo = options.demo === true;
     const { server, next } = await (isDemo
@@ -45,13 +49,34 @@ export function devCommand(doors: Doors): Command {
       : start(config, { doors, onTaskLog: taskLines.print }));
     const output = new Output(options);
     leaveAddress(config.data, server.url);
-    greet({ url: server.url, config, output, next, takenPort: config.port === wanted.port ? undefined : wanted.port });
+    greet({
+      url: server.url,
+      grpcPort: server.grpcPort,
+      config,
+      output,
+      next,
+      takenPort: config.port === wanted.port ? undefined : wanted.port,
+    });
     if (!isDemo) taskLines.begin();
     const onSignal = (): void =>
       output.say("\nStopping: waiting for running tasks. Press Ctrl-C again to stop at once.");
     await untilStopped(server, { ended: Promise.race([server.stopped, server.engine.fenced]), onSignal });
     output.say("Stopped. All data are kept; the next start continues from here.");
   });
+}
+
+const grpcPort = 4001;
+
+/** The port of the Durable Task protocol: as set, or its usual one if that is free and its package is installed. */
+async function freeGrpcPort({ host, port, grpcPort: wanted }: ServerConfig): Promise<number | undefined> {
+  if (wanted !== undefined) return wanted;
+  // A free port for HTTP means a free one here too.
+  if (port === 0) return 0;
+  const [{ freePort }, { hasGrpc }] = await Promise.all([
+    import("../free-port.ts"),
+    import("../../server/durabletask/grpc-module.ts"),
+  ]);
+  return (await hasGrpc()) ? await freePort(host, grpcPort) : undefined;
 }
 
 /** Runs the same command without `--watch` in a child process, and restarts it on changes. */
@@ -169,18 +194,21 @@ class TaskLines {
 
 interface Greeting {
   readonly url: string;
+  readonly grpcPort: number | undefined;
   readonly config: ServerConfig;
   readonly output: Output;
   readonly next: string;
   readonly takenPort: number | undefined;
 }
 
-function greet({ url, config, output, takenPort, ...started }: Greeting): void {
+function greet({ url, grpcPort: port, config, output, takenPort, ...started }: Greeting): void {
   const data = relative(process.cwd(), config.data);
   const next = commandText(started.next, url);
-  output.give({ url, data: config.data, storage: shownStorage(config.storage), next }, () =>
+  const grpc = port === undefined ? undefined : `${config.host}:${port}`;
+  output.give({ url, ...(grpc && { grpc }), data: config.data, storage: shownStorage(config.storage), next }, () =>
     [
       `Heddle is at  ${output.colour("bold", url)}${takenPort === undefined ? "" : ` (port ${takenPort} is taken)`}`,
+      ...(grpc === undefined ? [] : [`Dapr, gRPC    ${grpc}`]),
       `Its data are  ${data.startsWith("..") ? config.data : `./${data}`}`,
       `Next, try     ${output.colour("bold", next)}`,
     ].join("\n"),

@@ -5,6 +5,7 @@ export type KeyKind = "text" | "path" | "number" | "switch" | "list" | "paths" |
 export const configKeys = {
   host: "text",
   port: "number",
+  grpcPort: "number",
   data: "path",
   storage: "text",
   app: "paths",

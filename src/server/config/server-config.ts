@@ -88,6 +88,8 @@ export const serverConfigSchema = z.strictObject({
   host: text.default("127.0.0.1"),
   /** 0 picks a free port. */
   port: z.number().int().min(0).max(65_535).default(7411),
+  /** Port of the Durable Task protocol; 0 picks a free port. Default: it is not spoken. */
+  grpcPort: z.number().int().min(0).max(65_535).optional(),
   data: text.default("./.heddle"),
   /** Store address, as for `heddle/storage`. Default: a file in the data folder. */
   storage: storage.optional(),

@@ -23,7 +23,7 @@ export function protectSchedules<N extends RouteName>(name: N, handler: Handler<
 }
 
 /** Refuses the instance of a schedule with `INSTANCE_OWNED`. */
-function refuseScheduleInstance(instanceId: string): void {
+export function refuseScheduleInstance(instanceId: string): void {
   if (!instanceId.startsWith(scheduleInstancePrefix)) return;
   const scheduleId = instanceId.slice(scheduleInstancePrefix.length);
   const path = `/api/schedule/${encodeURIComponent(scheduleId)}`;

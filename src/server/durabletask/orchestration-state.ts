@@ -1,0 +1,140 @@
+import type { Given } from "../../durabletask/message.ts";
+import {
+  type FailureDetails,
+  type OrchestrationState,
+  type OrchestrationStatus,
+  statusNumbers,
+} from "../../durabletask/client-messages.ts";
+import type { EngineNamespace } from "../../engine/engine-namespace.ts";
+import type { Event } from "../../kernel/event.ts";
+import type { Failure } from "../../kernel/failure.ts";
+import { hasEnded, type InstanceStatus } from "../../kernel/status.ts";
+import type { InstanceView } from "../../views/instance-view.ts";
+
+const statuses: Readonly<Record<InstanceStatus, OrchestrationStatus>> = {
+  Ready: "PENDING",
+  Running: "RUNNING",
+  Paused: "SUSPENDED",
+  Success: "COMPLETED",
+  Failed: "FAILED",
+  Terminated: "TERMINATED",
+};
+
+/** The protocol's status of an instance. A pause counts from its request on, not only when the last task has ended. */
+export function orchestrationStatus({
+  status,
+  pausing,
+}: Pick<InstanceView, "status" | "pausing">): OrchestrationStatus {
+  return pausing && !hasEnded(status) ? "SUSPENDED" : statuses[status];
+}
+
+/** The engine's statuses for numbers of the protocol. */
+export function instanceStatuses(numbers: readonly number[]): InstanceStatus[] {
+  const wanted = Object.entries(statuses).filter(([, status]) => numbers.includes(statusNumbers[status]));
+  return wanted.map(([status]) => status as InstanceStatus);
+}
+
+/** An instance as the protocol shows it; `withPayloads` adds input, output, custom status and failure. */
+export async function readState(
+  engine: EngineNamespace,
+  view: InstanceView,
+  withPayloads: boolean,
+): Promise<Given<OrchestrationState>> {
+  return {
+    instanceId: view.instanceId,
+    name: view.workflowName,
+    version: view.workflowVersion,
+    status: statusNumbers[orchestrationStatus(view)],
+    created: view.createdAt,
+    lastUpdated: view.endedAt ?? view.updatedAt,
+    completed: view.endedAt,
+    parentInstanceId: view.parentInstanceId,
+    ...(withPayloads && (await readPayloads(engine, view))),
+  };
+}
+
+type Payloads = Pick<Given<OrchestrationState>, "input" | "output" | "customStatus" | "failure">;
+
+async function readPayloads(engine: EngineNamespace, view: InstanceView): Promise<Payloads> {
+  const { instanceId, status, customStatus, reason } = view;
+  return {
+    input: await readInput(engine, instanceId),
+    customStatus: textOrNone(customStatus),
+    ...(status === "Success" && { output: textOrNone(await engine.awaitWorkflowInstance(instanceId)) }),
+    ...(status === "Terminated" && reason !== undefined && { output: outputOfReason(reason) }),
+    ...(status === "Failed" && { failure: await readFailure(engine, view) }),
+  };
+}
+
+function textOrNone(value: unknown): string | undefined {
+  return value === undefined || value === null ? undefined : JSON.stringify(value);
+}
+
+/** The input of code, or the context of a DAG, as JSON. */
+async function readInput(engine: EngineNamespace, instanceId: string): Promise<string | undefined> {
+  const [first] = await engine.getWorkflowInstanceHistory(instanceId, { limit: 1 });
+  const text = inputOf(first?.events ?? []);
+  if (typeof text !== "object") return text;
+  // It is large, so it is kept apart from the history.
+  const { turns } = await engine.exportWorkflowInstanceHistory(instanceId);
+  const whole = inputOf(turns[0]?.events ?? []);
+  return typeof whole === "string" ? whole : undefined;
+}
+
+/** An object stands for a value that has to be read. */
+function inputOf(events: readonly Event[]): string | object | undefined {
+  const began = events.findLast(({ type }) => type === "InstanceCreated" || type === "InstanceContinued");
+  if (began?.type === "InstanceContinued") return began.input;
+  if (began?.type !== "InstanceCreated") return undefined;
+  const context = Object.entries(began.context);
+  if (began.input !== undefined || context.length === 0) return began.input;
+  if (context.some(([, value]) => typeof value === "object")) return began.context;
+  return `{${context.map(([name, value]) => `${JSON.stringify(name)}:${value as string}`).join(",")}}`;
+}
+
+const pageTurns = 1000;
+
+async function readFailure(engine: EngineNamespace, { instanceId, reason }: InstanceView): Promise<FailureDetails> {
+  let failure: Failure | undefined;
+  for (let afterTurn = -1; ;) {
+    const page = await engine.getWorkflowInstanceHistory(instanceId, { afterTurn, limit: pageTurns });
+    const end = page.flatMap(({ events }) => events).findLast(({ type }) => type === "InstanceEnded");
+    if (end?.type === "InstanceEnded") failure = end.failure;
+    if (page.length < pageTurns) break;
+    afterTurn = page.at(-1)?.turn ?? afterTurn;
+  }
+  return detailsOf(failure ?? { type: "WORKFLOW_FAILED", message: reason ?? "", retryable: true });
+}
+
+export function detailsOf({ type, message, retryable, stack, cause }: Failure): FailureDetails {
+  return {
+    errorType: type,
+    errorMessage: message,
+    stackTrace: stack,
+    innerFailure: cause && detailsOf(cause),
+    isNonRetriable: !retryable,
+  };
+}
+
+/**
+ * The reason of a termination for the output that a client gives with it. A text stands for itself, so that people can
+ * read it; any other JSON is kept as it is.
+ */
+export function reasonOfOutput(output: string): string {
+  const value = parsed(output);
+  return typeof value === "string" && parsed(value) === undefined ? value : output;
+}
+
+/** The output of a terminated instance: what `reasonOfOutput` was given. */
+export function outputOfReason(reason: string): string {
+  return parsed(reason) === undefined ? JSON.stringify(reason) : reason;
+}
+
+/** Undefined for what is not JSON. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,285 @@
+import { Workflow } from "../../authoring/workflow.ts";
+import { EngineError, hasCode } from "../../base/error.ts";
+import { preview } from "../../base/preview.ts";
+import type { Given } from "../../durabletask/message.ts";
+import {
+  type CreateInstanceRequest,
+  type OrchestrationState,
+  type PurgeInstancesRequest,
+  statusNumbers,
+} from "../../durabletask/client-messages.ts";
+import type { EngineNamespace } from "../../engine/engine-namespace.ts";
+import { hasEnded, type InstanceStatus } from "../../kernel/status.ts";
+import type { InstanceFilter } from "../../stores/store.ts";
+import type { InstanceView } from "../../views/instance-view.ts";
+import { cursorOf, placeOf } from "../http/cursor.ts";
+import { refuseScheduleInstance } from "../http/own-instances.ts";
+import { HttpError } from "../request/http-error.ts";
+import { deleteInstance } from "../routes/delete-instance.ts";
+import type { RouteParts } from "../routes/route-parts.ts";
+import { checkGivenId } from "../routes/start-instance.ts";
+import { instanceStatuses, orchestrationStatus, readState, reasonOfOutput } from "./orchestration-state.ts";
+
+export type TaskHubParts = Pick<RouteParts, "namespace" | "engine" | "store" | "taskLogs">;
+
+export interface InstanceQuery {
+  readonly statuses: readonly number[];
+  readonly createdFrom: number | undefined;
+  readonly createdTo: number | undefined;
+  readonly limit: number;
+  readonly continuationToken: string | undefined;
+  readonly idPrefix: string | undefined;
+  readonly getInputsAndOutputs: boolean;
+}
+
+const pageMax = 1000;
+const pageDefault = 100;
+
+/** Actions of the older policy for ids that are taken. */
+const ignoreAction = 1;
+const terminateAction = 2;
+
+const endedStatuses: readonly InstanceStatus[] = ["Success", "Failed", "Terminated"];
+
+/** The operations of Durable Task's and Dapr's clients on the instances of one namespace, whatever started them. */
+export class TaskHub {
+  readonly #parts: TaskHubParts;
+  readonly #engine: EngineNamespace;
+
+  constructor(parts: TaskHubParts) {
+    this.#parts = parts;
+    this.#engine = parts.engine;
+  }
+
+  /** Starts an instance and returns its id. The id of an ended instance may be used again. `INSTANCE_EXISTS`. */
+  async start(request: CreateInstanceRequest): Promise<string> {
+    const { name, instanceId } = request;
+    if (name === "") throw new HttpError("REQUEST_INVALID", "the name of the workflow to start is empty");
+    if (instanceId !== "") checkGivenId(instanceId);
+    const existing = instanceId === "" ? undefined : await this.#find(instanceId);
+    if (existing !== undefined && (await this.#isKept(existing, request))) return instanceId;
+    try {
+      return await this.#start(request);
+    } catch (error) {
+      throw hasCode(error, "INSTANCE_EXISTS") ? active(instanceId) : error;
+    }
+  }
+
+  async #start({ instanceId, name, input, parentTrace }: CreateInstanceRequest): Promise<string> {
+    const workflow = this.#engine.findWorkflow(name);
+    if (workflow === undefined) {
+      throw new EngineError("WORKFLOW_UNKNOWN", `no workflow ${preview(name)} is registered or saved here`);
+    }
+    const traceparent = parentTrace?.traceParent;
+    const options = {
+      ...(instanceId !== "" && { instanceId, reuse: true }),
+      ...(traceparent !== undefined && traceparent !== "" && { traceparent }),
+    };
+    const value = parseInput(input);
+    const started =
+      workflow instanceof Workflow
+        ? await this.#engine.submitWorkflow(workflow, { ...options, ...(value !== undefined && { params: value }) })
+        : await this.#engine.startWorkflow(workflow, value, options);
+    return started.instanceId;
+  }
+
+  /** True if the policy keeps an active instance. An instance that the policy replaces is terminated. `INSTANCE_EXISTS`. */
+  async #isKept(view: InstanceView, { reusePolicy }: CreateInstanceRequest): Promise<boolean> {
+    if (hasEnded(view.status)) return false;
+    const isListed = reusePolicy?.statuses.includes(statusNumbers[orchestrationStatus(view)]) ?? false;
+    if (!isListed) throw active(view.instanceId);
+    if (reusePolicy?.action === ignoreAction) return true;
+    refuseOpenPolicy(reusePolicy);
+    await this.#engine.terminateWorkflowInstance(view.instanceId, "another instance takes its id");
+    return false;
+  }
+
+  /** Undefined if there is no such instance. */
+  async get(instanceId: string, withPayloads: boolean): Promise<Given<OrchestrationState> | undefined> {
+    const view = await this.#find(instanceId);
+    return view && (await readState(this.#engine, view, withPayloads));
+  }
+
+  /** Waits until the instance has started or ended. Undefined if there is none, or the signal was aborted first. */
+  async waitFor(
+    instanceId: string,
+    { until, withPayloads, signal }: { until: "started" | "ended"; withPayloads: boolean; signal: AbortSignal },
+  ): Promise<Given<OrchestrationState> | undefined> {
+    const isMet = (view: InstanceView): boolean =>
+      until === "ended" ? hasEnded(view.status) : orchestrationStatus(view) !== "PENDING";
+    let changed = Promise.withResolvers<void>();
+    const unsubscribe = this.#engine.subscribe(
+      ({ status }) => {
+        if (until === "started" || hasEnded(status)) changed.resolve();
+      },
+      { instanceId },
+    );
+    const stop = (): void => changed.resolve();
+    signal.addEventListener("abort", stop);
+    try {
+      await Promise.race([unsubscribe.ready, changed.promise]);
+      for (;;) {
+        if (signal.aborted) return undefined;
+        changed = Promise.withResolvers();
+        const view = await this.#find(instanceId);
+        if (view === undefined || isMet(view)) return view && (await readState(this.#engine, view, withPayloads));
+        await changed.promise;
+      }
+    } finally {
+      unsubscribe();
+      signal.removeEventListener("abort", stop);
+    }
+  }
+
+  /** An event for an instance that has ended is dropped. `INSTANCE_UNKNOWN`. */
+  async raiseEvent(instanceId: string, name: string, input: string | undefined): Promise<void> {
+    await this.#change(instanceId, () => this.#engine.raiseEvent(instanceId, name, parseInput(input)));
+  }
+
+  /** Does nothing if it is suspended or has ended. `INSTANCE_UNKNOWN`. */
+  async suspend(instanceId: string, by: string, reason: string | undefined): Promise<void> {
+    const given = reason === undefined || reason === "" ? {} : { reason };
+    await this.#change(instanceId, (view) =>
+      orchestrationStatus(view) === "SUSPENDED"
+        ? Promise.resolve()
+        : this.#engine.pauseWorkflowInstance(instanceId, { by, ...given }),
+    );
+  }
+
+  /** Does nothing unless it is suspended. `INSTANCE_UNKNOWN`. */
+  async resume(instanceId: string): Promise<void> {
+    await this.#change(instanceId, (view) =>
+      orchestrationStatus(view) === "SUSPENDED" ? this.#engine.resumeWorkflowInstance(instanceId) : Promise.resolve(),
+    );
+  }
+
+  /** Terminates an instance, and with it its children. Does nothing if it has ended. `INSTANCE_UNKNOWN`. */
+  async terminate(instanceId: string, by: string, output: string | undefined): Promise<void> {
+    const reason = output === undefined || output === "" ? `terminated by ${by}` : reasonOfOutput(output);
+    await this.#change(instanceId, () => this.#engine.terminateWorkflowInstance(instanceId, reason));
+  }
+
+  /** Deletes ended instances and returns how many; an instance that is unknown or has not ended counts as none. */
+  async purge({ instanceId, filter, batch, recursive }: PurgeInstancesRequest): Promise<number> {
+    const ids = filter === undefined ? [] : await this.#endedIds(filter);
+    if (instanceId !== "") ids.push(instanceId);
+    ids.push(...(batch?.instanceIds ?? []));
+    let purged = 0;
+    for (const id of ids) purged += await this.#purge(id, recursive);
+    return purged;
+  }
+
+  async #purge(instanceId: string, recursive: boolean): Promise<number> {
+    try {
+      return await deleteInstance(this.#parts, instanceId, { recursive });
+    } catch (error) {
+      if (hasCode(error, "INSTANCE_UNKNOWN") || hasCode(error, "INSTANCE_STATE")) return 0;
+      throw error;
+    }
+  }
+
+  async #endedIds(filter: NonNullable<PurgeInstancesRequest["filter"]>): Promise<string[]> {
+    const asked = instanceStatuses(filter.statuses).filter((status) => hasEnded(status));
+    if (filter.statuses.length > 0 && asked.length === 0) return [];
+    const ids: string[] = [];
+    let before: InstanceFilter["before"];
+    do {
+      const rows = await this.#engine.listWorkflowInstances({
+        status: asked.length === 0 ? endedStatuses : asked,
+        ...createdBetween(filter),
+        ...(before !== undefined && { before }),
+        limit: pageMax,
+      });
+      ids.push(...rows.map(({ id }) => id));
+      const last = rows.length < pageMax ? undefined : rows.at(-1);
+      before = last && { createdAt: last.createdAt, key: last.key };
+    } while (before !== undefined);
+    return ids;
+  }
+
+  /** Instances, newest first, and the token of the next page. */
+  async query(
+    query: InstanceQuery,
+  ): Promise<{ states: Given<OrchestrationState>[]; continuationToken: string | undefined }> {
+    const limit = query.limit > 0 ? Math.min(query.limit, pageMax) : pageDefault;
+    const status = instanceStatuses(query.statuses);
+    if (query.statuses.length > 0 && status.length === 0) return { states: [], continuationToken: undefined };
+    const place = placeOf<[number, number]>(tokenOf(query), ["number", "number"]);
+    const rows = await this.#engine.listWorkflowInstances({
+      ...(status.length > 0 && { status }),
+      ...createdBetween(query),
+      ...(query.idPrefix !== undefined && { idPrefix: query.idPrefix }),
+      ...(place && { before: { createdAt: place[0], key: place[1] } }),
+      limit: limit + 1,
+    });
+    const page = rows.slice(0, limit);
+    const last = rows.length > limit ? page.at(-1) : undefined;
+    const states = await Promise.all(page.map(({ id }) => this.get(id, query.getInputsAndOutputs)));
+    return {
+      states: states.filter((state) => state !== undefined),
+      continuationToken: last && cursorOf([last.createdAt, last.key]),
+    };
+  }
+
+  /** Changes an instance, unless it has ended. `INSTANCE_UNKNOWN`. */
+  async #change(instanceId: string, change: (view: InstanceView) => Promise<void>): Promise<void> {
+    refuseScheduleInstance(instanceId);
+    const view = await this.#engine.getWorkflowInstanceStatus(instanceId);
+    if (hasEnded(view.status)) return;
+    try {
+      await change(view);
+    } catch (error) {
+      // It has ended, or was suspended or resumed, in the meantime.
+      if (!hasCode(error, "INSTANCE_STATE")) throw error;
+    }
+  }
+
+  async #find(instanceId: string): Promise<InstanceView | undefined> {
+    try {
+      return await this.#engine.getWorkflowInstanceStatus(instanceId);
+    } catch (error) {
+      if (hasCode(error, "INSTANCE_UNKNOWN")) return undefined;
+      throw error;
+    }
+  }
+}
+
+/** An empty token asks for the first page. */
+function tokenOf({ continuationToken }: InstanceQuery): string | undefined {
+  return continuationToken === "" ? undefined : continuationToken;
+}
+
+function createdBetween(filter: {
+  readonly createdFrom: number | undefined;
+  readonly createdTo: number | undefined;
+}): Pick<InstanceFilter, "createdFrom" | "createdTo"> {
+  const { createdFrom, createdTo } = filter;
+  return {
+    ...(createdFrom !== undefined && { createdFrom: Math.max(0, createdFrom) }),
+    ...(createdTo !== undefined && { createdTo: Math.max(0, createdTo) }),
+  };
+}
+
+/** Microsoft's server refuses it with this text, which its SDKs look for. */
+function refuseOpenPolicy(policy: CreateInstanceRequest["reusePolicy"]): void {
+  if (policy?.action === terminateAction || policy?.statuses.includes(statusNumbers.TERMINATED) === true) return;
+  throw new HttpError(
+    "REQUEST_INVALID",
+    "Invalid reusable statuses: cannot exclude 'Terminated' while also allowing reuse of running instances",
+  );
+}
+
+/** Dapr's SDKs look for this text. */
+function active(instanceId: string): EngineError {
+  return new EngineError("INSTANCE_EXISTS", `an active workflow with ID '${instanceId}' already exists`);
+}
+
+/** Inputs are JSON by convention; anything else is taken as the text that it is. */
+function parseInput(input: string | undefined): unknown {
+  if (input === undefined || input === "") return undefined;
+  try {
+    return JSON.parse(input) as unknown;
+  } catch {
+    return input;
+  }
+}
