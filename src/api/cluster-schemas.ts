@@ -29,6 +29,7 @@ export const worker = z.object({
   slots: z.number().int().meta({ description: "How many tasks it runs at once." }),
   lastHeardAt: epochMs.nullable().meta({ description: "Its last sign of life; null for the server's own pool." }),
   jobs: z.array(z.string()).meta({ description: "Ids of the jobs that it has." }),
+  tags: z.array(z.string()).meta({ description: "Its tags, which tasks may require." }),
 });
 
 export const clusterTopology = z.object({

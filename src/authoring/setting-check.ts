@@ -74,6 +74,11 @@ export class SettingCheck {
     this.refuse(`${what} have no ${preview(unknown)}${hint}`);
   }
 
+  names(setting: string, value: unknown): void {
+    const fits = Array.isArray(value) && value.every((item) => typeof item === "string" && item.trim() !== "");
+    this.#require(fits, setting, "a list of texts that are not blank", value);
+  }
+
   texts(setting: string, value: unknown): void {
     const fits = Array.isArray(value) && value.every((item) => typeof item === "string");
     this.#require(fits, setting, "a list of texts", value);

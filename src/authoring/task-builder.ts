@@ -38,6 +38,8 @@ export class TaskBuilder<Params = unknown> {
   #retryCount = 0;
   #retryPolicy: Partial<RetryPolicy> | undefined;
   #domain: string | undefined;
+  #workerTags: readonly string[] = [];
+  #worker: string | undefined;
   #skipWhenFailed = false;
   #enabled = true;
 
@@ -93,6 +95,18 @@ export class TaskBuilder<Params = unknown> {
   /** Sets the domain whose pool it runs in. Default: the workflow's. */
   withDomain(domain: string): this {
     this.#domain = domain;
+    return this;
+  }
+
+  /** Requires a worker that has all of these tags. Without a call, any worker with the job runs it. */
+  withWorkerTags(...tags: string[]): this {
+    this.#workerTags = [...this.#workerTags, ...tags];
+    return this;
+  }
+
+  /** Designates the worker: its id, or its address as histories and the API show it. No other worker runs the task. */
+  withWorker(worker: string): this {
+    this.#worker = worker;
     return this;
   }
 
@@ -155,6 +169,8 @@ export class TaskBuilder<Params = unknown> {
     if (this.#retryCount > 0) fields.retryCount = this.#retryCount;
     if (this.#retryPolicy !== undefined) fields.retryPolicy = copyRetryPolicy(this.#retryPolicy);
     if (this.#domain !== undefined) fields.domain = this.#domain;
+    if (this.#workerTags.length > 0) fields.workerTags = [...new Set(this.#workerTags)];
+    if (this.#worker !== undefined) fields.worker = this.#worker;
     if (this.#skipWhenFailed) fields.skipWhenFailed = true;
     if (!this.#enabled) fields.enable = false;
     return fields;
@@ -169,6 +185,8 @@ export class TaskBuilder<Params = unknown> {
     check.flag("skipWhenFailed", this.#skipWhenFailed);
     check.flag("enabled", this.#enabled);
     if (this.#domain !== undefined) check.name("domain", this.#domain);
+    check.names("worker tags", this.#workerTags);
+    if (this.#worker !== undefined) check.name("worker", this.#worker);
     if (this.#retryPolicy !== undefined) checkRetryPolicy(check, this.#retryPolicy);
     for (const { name, when } of this.#dependencies) {
       check.name("dependency", name);

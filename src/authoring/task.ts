@@ -103,6 +103,16 @@ export class Task<Params = unknown> {
     return this.#definition.domain ?? undefined;
   }
 
+  /** Tags that a worker must have to run it. */
+  get workerTags(): readonly string[] {
+    return this.#definition.workerTags ?? [];
+  }
+
+  /** The designated worker, by id or address. */
+  get worker(): string | undefined {
+    return this.#definition.worker;
+  }
+
   get skipWhenFailed(): boolean {
     return this.#definition.skipWhenFailed;
   }

@@ -116,6 +116,10 @@ export interface ActivityOptions<Output = unknown> {
   readonly retryCount?: number;
   readonly retryPolicy?: Partial<RetryPolicy>;
   readonly domain?: string;
+  /** Tags that a worker must have to run it, all of them. */
+  readonly workerTags?: readonly string[];
+  /** The designated worker: its id or its address. */
+  readonly worker?: string;
   /** The compensation of the step: runs if the step succeeded and the code fails later or is canceled. */
   readonly undo?: (output: Output) => unknown;
 }

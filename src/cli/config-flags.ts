@@ -29,6 +29,7 @@ const descriptions: Readonly<Record<ConfigKey, string>> = {
   otlpUrl: "OTLP endpoint for traces",
   alerts: "alert webhooks, as JSON",
   poolSize: "maximum number of tasks at a time in this process",
+  workerTags: "tags of this process's pool, which tasks may require",
   domains: "domains of the pool, as JSON",
   maxConcurrentActivities: "concurrent activities of one code instance; 0 for no limit",
   defaultTimeoutSeconds: "timeout of attempts whose task sets none",

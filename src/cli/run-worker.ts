@@ -8,7 +8,7 @@ import type { ServerConfig } from "../server/config/server-config.ts";
 import { UsageError } from "./exit-code.ts";
 import { untilStopped } from "./until-stopped.ts";
 
-export interface WorkerSettings extends Required<Pick<WorkerOptions, "urls" | "slots">> {
+export interface WorkerSettings extends Required<Pick<WorkerOptions, "urls" | "slots" | "tags">> {
   readonly modules: readonly string[];
   readonly readyMade: ServerConfig["readyMade"];
   readonly token: string | undefined;
@@ -19,7 +19,7 @@ export interface WorkerSettings extends Required<Pick<WorkerOptions, "urls" | "s
 
 /** Runs the jobs of the modules for a server, until a signal, or until the server refuses its first connection. */
 export async function runWorker(settings: WorkerSettings): Promise<void> {
-  const { modules, urls, token, namespace, slots, drainMs, logLevel } = settings;
+  const { modules, urls, token, namespace, slots, tags, drainMs, logLevel } = settings;
   const { jobs: own } = await loadApp(modules);
   const jobs = [...own, ...(await readyMadeJobsOf(settings.readyMade))];
   if (jobs.length === 0) {
@@ -32,6 +32,7 @@ export async function runWorker(settings: WorkerSettings): Promise<void> {
     urls,
     jobs,
     slots,
+    tags,
     logger,
     aroundJob: traceJob,
     ...(token !== undefined && { token }),

@@ -38,6 +38,9 @@ const customStatusBytesMax = 16_384;
 
 const noOptions: ActivityOptions<never> = {};
 
+/** The options of an activity that become fields of its node. */
+const nodeOptions = ["timeoutSeconds", "retryCount", "retryPolicy", "domain", "workerTags", "worker"] as const;
+
 /** Context that is handed to the code. A saga has one of its own, with its own undoing. */
 export class RunContext implements WorkflowContext {
   readonly #run: CodeRun;
@@ -100,8 +103,7 @@ export class RunContext implements WorkflowContext {
     const nodeId = this.#run.waiting.nextTask;
     const node: NodeSpec = name === jobName ? { nodeId, jobName } : { nodeId, nodeName: name, jobName };
     if (input !== undefined) Object.assign(node, paramsOf(input, `the input of activity "${name}"`));
-    if (options !== noOptions)
-      Object.assign(node, optional(options, ["timeoutSeconds", "retryCount", "retryPolicy", "domain"]));
+    if (options !== noOptions) Object.assign(node, optional(options, nodeOptions));
     const refusal = options.domain === undefined ? undefined : this.#domainRefusal(options.domain);
     const place = this.#run.waiting.isObserved ? placeOfCall() : undefined;
     const step =

@@ -13,6 +13,8 @@ const activityNames = {
   retryCount: true,
   retryPolicy: true,
   domain: true,
+  workerTags: true,
+  worker: true,
   undo: true,
 } as const;
 
@@ -21,10 +23,12 @@ const childNames = { whenParentEnds: true, instanceId: true, retryCount: true, r
 export function checkActivity(activity: string, options: ActivityOptions<never>): void {
   const check = new SettingCheck("OPTION_INVALID", `activity ${preview(activity)}`);
   check.options(options, activityNames);
-  const { name, timeoutSeconds, domain, undo } = options;
+  const { name, timeoutSeconds, domain, workerTags, worker, undo } = options;
   if (name !== undefined) check.name("name", name);
   if (timeoutSeconds !== undefined) check.seconds("timeoutSeconds", timeoutSeconds);
   if (domain !== undefined) check.name("domain", domain);
+  if (workerTags !== undefined) check.names("workerTags", workerTags);
+  if (worker !== undefined) check.name("worker", worker);
   if (undo !== undefined) checkHandler("undo", undo);
   checkRetries(check, options);
 }

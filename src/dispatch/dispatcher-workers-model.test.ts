@@ -5,11 +5,13 @@ import { HandSession, Rig, settle, success } from "./dispatcher.rig.ts";
 import type { WorkerAnswer } from "./worker.ts";
 
 const jobs = ["everywhere", "embedded", "remote", "second"];
+/** A tag that some attempts require; the others require none. */
+const tags = ["embedded", "remote", "odd"];
 const domains = ["default", "data"];
 const ownSize = 3;
 
 type Step =
-  | { do: "enqueue"; job: number; domain: number; rank: number; start: "at once" | "later" | "refused" }
+  | { do: "enqueue"; job: number; tag: number; domain: number; rank: number; start: "at once" | "later" | "refused" }
   | { do: "finish" | "refuse" | "abort" | "withdraw" | "detach"; which: number }
   | { do: "confirm" | "connect" | "disconnect" | "lapse" | "regain" | "adopt" }
   | { do: "quota"; quota: number };
@@ -21,6 +23,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({
       do: fc.constant("enqueue" as const),
       job: fc.nat(3),
+      tag: fc.nat(6),
       domain: fc.nat(1),
       rank: fc.nat(2),
       start: fc.constantFrom("at once", "at once", "later", "refused"),
@@ -52,6 +55,7 @@ class Model {
   readonly ids: string[] = [];
   readonly jobOf = new Map<string, string>();
   readonly domainOf = new Map<string, string>();
+  readonly tagOf = new Map<string, string>();
   /** Ends that no owner hears of. */
   readonly silent = new Set<string>();
   sessions: HandSession[] = [];
@@ -61,6 +65,7 @@ class Model {
 
   constructor() {
     this.rig.worker.missing.add("remote").add("second");
+    this.rig.worker.tags.add("embedded");
   }
 
   async apply(one: Step): Promise<void> {
@@ -79,9 +84,12 @@ class Model {
     return id;
   }
 
-  #enqueue({ job, domain, rank, start }: Extract<Step, { do: "enqueue" }>): void {
+  #enqueue({ job, tag, domain, rank, start }: Extract<Step, { do: "enqueue" }>): void {
     const id = this.#newId(jobs[job]!, domains[domain]!);
-    const given = { job: jobs[job]!, domain: domains[domain]!, rank };
+    const required = tags[tag];
+    const placement = required === undefined ? undefined : { tags: [required], worker: undefined };
+    if (required !== undefined) this.tagOf.set(id, required);
+    const given = { job: jobs[job]!, domain: domains[domain]!, rank, placement };
     this.rig.dispatcher.enqueue(this.rig.run(id, { ...given, confirmStart: () => this.#confirmStart(id, start) }));
   }
 
@@ -125,6 +133,8 @@ class Model {
   #connect(): void {
     const session = new HandSession(`worker ${this.#sessionCount}`, 1 + (this.#sessionCount++ % 3));
     session.missing.add("embedded");
+    session.tags.add("remote");
+    if (this.#sessionCount % 2 === 1) session.tags.add("odd");
     if (this.#sessionCount % 2 === 0) session.missing.add("second");
     this.sessions.push(session);
     this.rig.dispatcher.connect(session);
@@ -197,6 +207,13 @@ class Model {
     const data = rig.running.filter((id) => this.domainOf.get(id) === "data");
     if (!wasAdopted && begun.some((id) => this.domainOf.get(id) === "data")) assert.ok(data.length <= this.quota);
     for (const id of rig.worker.started) assert.notEqual(this.jobOf.get(id), "remote");
+    for (const id of rig.running)
+      assert.ok(this.#hasTag(this.workerOf(id)!, id), `${id} runs on a worker with its tag`);
+  }
+
+  #hasTag(worker: Rig["worker"], id: string): boolean {
+    const tag = this.tagOf.get(id);
+    return tag === undefined || worker.tags.has(tag);
   }
 
   #checkNobodyWaitsForNothing(): void {
@@ -208,8 +225,9 @@ class Model {
       const job = this.jobOf.get(id)!;
       const quota = domain === "data" ? this.quota : Math.max(0, rig.dispatcher.poolSize - this.quota);
       const used = rig.running.filter((other) => this.domainOf.get(other) === domain).length;
-      const hasWorker = sessions.some((session) => session.hasJob(job) && session.freeSlots > 0);
-      const isServed = hasWorker || (rig.worker.hasJob(job) && own < ownSize);
+      const mayRun = (worker: Rig["worker"]): boolean => worker.hasJob(job) && this.#hasTag(worker, id);
+      const hasWorker = sessions.some((session) => mayRun(session) && session.freeSlots > 0);
+      const isServed = hasWorker || (mayRun(rig.worker) && own < ownSize);
       assert.ok(used >= quota || !isServed, `${id} waits, though there are a slot and a worker for it`);
     }
   }

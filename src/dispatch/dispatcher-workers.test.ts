@@ -152,6 +152,49 @@ describe("several workers", () => {
     assert.deepEqual(where(rig), { a: "here/late" });
   });
 
+  test("run an attempt that requires tags only if they have all of them", async () => {
+    const [gpu, both] = [new HandSession("gpu"), new HandSession("both", 1)];
+    gpu.tags.add("gpu");
+    both.tags.add("gpu").add("eu");
+    const rig = await rigWith(3, gpu, both);
+    const placement = { tags: ["eu", "gpu"], worker: undefined };
+    await rig.enqueue(rig.run("1", { placement }), rig.run("2", { placement }), "3", "4");
+    assert.deepEqual(where(rig), { 1: "here/both", 3: "hand", 4: "here/gpu" });
+    assert.deepEqual(rig.dispatcher.waitOf("2"), {
+      reason: "slot",
+      text: "a free slot on a worker that has job job and tags eu, gpu",
+    });
+    both.call("1").resolve(success);
+    await settle();
+    assert.equal(where(rig)["2"], "here/both");
+  });
+
+  test("are designated by id or address, and nobody else runs the attempt", async () => {
+    const rig = await rigWith(2, new HandSession("pool/a"), new HandSession("b"));
+    const designated = (id: string, worker: string) => rig.run(id, { placement: { tags: [], worker } });
+    await rig.enqueue(designated("1", "a"), designated("2", "here/b"), designated("3", "hand"), designated("4", "z"));
+    assert.deepEqual(where(rig), { 1: "here/pool/a", 2: "here/b", 3: "hand" });
+    const text = "worker z with job job, and no such worker is connected";
+    assert.deepEqual(rig.dispatcher.waitOf("4"), { reason: "no-worker", text });
+    rig.dispatcher.connect(new HandSession("z"));
+    await settle();
+    assert.equal(where(rig)["4"], "here/z");
+  });
+
+  test("say which tags are missing, and start what waits when their tags change", async () => {
+    const session = new HandSession("a");
+    const rig = await rigWith(1, session);
+    await rig.enqueue(rig.run("1", { placement: { tags: ["gpu"], worker: undefined } }), "2");
+    assert.equal(where(rig)["2"], "here/a", "an attempt that has to wait is in nobody's way");
+    const text = "a worker that has job job and tag gpu, and no such worker is connected";
+    assert.deepEqual(rig.dispatcher.waitOf("1"), { reason: "no-worker", text });
+    assert.equal(rig.log.messages("warn").length, 1);
+    session.tags.add("gpu");
+    rig.dispatcher.onJobsChanged();
+    await settle();
+    assert.equal(where(rig)["1"], "here/a");
+  });
+
   test("may be the only ones there are", async () => {
     const rig = new Rig();
     const { clock, log: logger } = rig;

@@ -84,6 +84,7 @@ export class HandWorker implements Worker {
   readonly address: string = "hand";
   readonly isRemote: boolean = false;
   readonly missing = new Set<string>();
+  readonly tags = new Set<string>();
   readonly calls: Call[] = [];
   answer: ((run: TaskRun) => Outcome | Promise<WorkerAnswer>) | undefined;
   stopped = false;

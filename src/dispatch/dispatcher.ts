@@ -25,6 +25,7 @@ import {
   type WorkerConnection,
 } from "./worker.ts";
 import { WorkerRing } from "./worker-ring.ts";
+import type { WorkerSelector } from "./worker-selector.ts";
 
 export type { DispatcherOptions, DomainDemand, RunningRun, WaitingRun } from "./dispatcher-options.ts";
 export type { DomainOptions, DomainOverview, DomainStatus } from "./domain-pool.ts";
@@ -510,7 +511,7 @@ export class Dispatcher {
       if (this.#tickBeganAt !== undefined && now - this.#tickBeganAt > loopShareMs) return;
       const attempt = this.#pools.take(now, this.#isolation);
       if (attempt === undefined) return this.#isolation.awaitAge();
-      const worker = this.#workers.choose(attempt.run.job, this.#embeddedSlots);
+      const worker = this.#workers.choose(attempt.run, this.#embeddedSlots);
       if (worker === undefined) {
         this.#addUnassigned(attempt);
         continue;
@@ -542,14 +543,15 @@ export class Dispatcher {
   }
 
   #addUnassigned(attempt: Attempt): void {
-    const { job, taskName } = attempt.run;
-    if (!this.#unassigned.add(attempt) || this.#workers.knows(job)) return;
-    this.#logger.warn({ job: localName(job), taskName }, "tasks wait for a job that is not registered on any worker");
+    const { job, taskName, placement } = attempt.run;
+    if (!this.#unassigned.add(attempt) || this.#workers.reasonAbsent(attempt.run) === undefined) return;
+    const fields = { job: localName(job), taskName, ...placement };
+    this.#logger.warn(fields, "tasks wait for a worker that may run them, and none is connected");
   }
 
   #recall(): void {
     this.#recallDue = false;
-    const slotsFor = (job: string): number => this.#workers.slotsFor(job, this.#embeddedSlots);
+    const slotsFor = (selector: WorkerSelector): number => this.#workers.slotsFor(selector, this.#embeddedSlots);
     for (const attempt of this.#unassigned.recall(this.#clock.now(), slotsFor)) {
       this.#pools.of(attempt.run.domain).put(attempt);
     }
@@ -831,13 +833,14 @@ export class Dispatcher {
   #reasonToWait({ state, run, care }: Attempt): TaskWait {
     const suspect = this.#isolation.isolatedSuspect(this.#clock.now());
     const pool = this.#pools.of(run.domain);
-    if (!this.#workers.knows(run.job)) return waits.noWorker(run.job);
+    const absent = this.#workers.reasonAbsent(run);
+    if (absent !== undefined) return absent;
     if (!this.#pools.has(run.domain)) return waits.noDomain(run.domain);
     if (pool.size === 0) return waits.noSlots(pool.overview());
     if (this.isDraining) return waits.engine("another start: this process is being drained");
     if (this.#paused) return waits.engine("the engine, which has stopped taking work");
     if (!this.#mayStart()) return waits.engine("the lease of this member, which has lapsed");
-    if (state === "unassigned") return waits.freeWorker(run.job);
+    if (state === "unassigned") return waits.freeWorker(run);
     if (care !== "plain" && suspect !== undefined)
       return waits.suspect(suspectFor(run, suspect.run), run.interruptions);
     if (!pool.isFull && (care !== "plain" || this.#isolation.isQuiet(this.#clock.now()))) return waits.isolation;

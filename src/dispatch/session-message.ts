@@ -40,6 +40,8 @@ export interface Hello {
   /** What the server keeps of jobs, so that workflows can use jobs that the server does not have. */
   readonly jobDetails?: readonly JobDetails[];
   readonly slots: number;
+  /** Tasks may require a worker with certain tags. */
+  readonly tags?: readonly string[];
   /** The `welcome` that the worker received last, if any: no other member has decided about its attempts since. */
   readonly lastWelcome?: string;
   readonly running: readonly RunningAttempt[];

@@ -54,6 +54,7 @@ import type {
 } from "./session-message.ts";
 import type { TaskProgress } from "./task-progress.ts";
 import type { TaskInputs } from "./task-run.ts";
+import { tagPattern, tagsMax, tagWords } from "./worker-tags.ts";
 
 /** The maximum of slots of one worker. */
 export const slotsMax = 10_000;
@@ -76,6 +77,7 @@ const timeMax = 8.64e15;
 const name = text({ max: 65_536 });
 /** A worker's address is `member/token/worker`: its last part has no slash. */
 const workerId = textLike(/^[^/\p{C}]{1,200}$/u, "text of 1 to 200 characters without slashes and control characters");
+const tag = textLike(tagPattern, tagWords);
 const count = integer({ min: 0 });
 const time = number({ min: -timeMax, max: timeMax });
 const payload = jsonText({ bytesMax: payloadBytesMax });
@@ -172,6 +174,7 @@ const workerMessage = taggedUnion("type", {
     jobs: list(text({ min: 1, max: 10_000 }), { max: 10_000 }),
     jobDetails: optional(list(jobDetails, { max: 10_000 })),
     slots: integer({ min: 0, max: slotsMax }),
+    tags: optional(list(tag, { max: tagsMax })),
     lastWelcome: optional(name),
     running: list(object<RunningAttempt>(running), { max: attemptsMax }),
     results: list(object<FinishedAttempt>({ ...running, outcome }), { max: attemptsMax }),

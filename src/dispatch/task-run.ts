@@ -1,5 +1,6 @@
 import type { Execution } from "../kernel/event.ts";
 import type { Outcome } from "../kernel/input.ts";
+import type { WorkerSelector } from "./worker-selector.ts";
 
 /** Identifies an attempt, with its task, job and domain. */
 export interface AttemptIdentity {
@@ -24,7 +25,7 @@ export interface AttemptIdentity {
 export type TaskOfInstance = Pick<AttemptIdentity, "instanceId" | "taskName">;
 
 /** An attempt for the dispatcher: its place in the order, and what a worker needs to run it. */
-export interface TaskRun extends AttemptIdentity {
+export interface TaskRun extends AttemptIdentity, WorkerSelector {
   /** JSON text. */
   readonly params: string;
   /** Lower ranks start first within a domain: sub-tasks go before others. */

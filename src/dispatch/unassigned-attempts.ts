@@ -1,61 +1,69 @@
 import type { Attempt } from "./attempt.ts";
 import { TaskQueue } from "./task-queue.ts";
+import { selectorKey, type WorkerSelector } from "./worker-selector.ts";
+
+/** The attempts that the same workers may run. */
+interface SelectorQueues {
+  readonly selector: WorkerSelector;
+  readonly queues: Map<string, TaskQueue>;
+}
 
 /**
- * Attempts whose job no worker has, or no worker with a free slot. They take no slot and stay outside the queues of their
+ * Attempts that no worker may run, or none with a free slot. They take no slot and stay outside the queues of their
  * domains until a worker is free; so any number of them delays no others.
  *
- * Attempts of one job, domain and class wait in a queue of their own. When slots become free, as many of each such queue are
- * returned to the domains as could start; the domains decide which of them do.
+ * Attempts with equal selectors, of one domain and class, wait in a queue of their own. When slots become free, as many of
+ * each such queue are returned to the domains as could start; the domains decide which of them do.
  */
 export class UnassignedAttempts {
   readonly #agingMs: number | undefined;
-  readonly #byJob = new Map<string, Map<string, TaskQueue>>();
+  readonly #bySelector = new Map<string, SelectorQueues>();
 
   constructor(agingMs: number | undefined) {
     this.#agingMs = agingMs;
   }
 
-  /** Adds an attempt. True if it is the first that waits for its job. */
+  /** Adds an attempt. True if it is the first with its selector. */
   add(attempt: Attempt): boolean {
-    const { job } = attempt.run;
-    let lines = this.#byJob.get(job);
-    const isFirst = lines === undefined;
-    if (lines === undefined) this.#byJob.set(job, (lines = new Map<string, TaskQueue>()));
-    const name = lineOf(attempt);
-    let line = lines.get(name);
-    if (line === undefined) lines.set(name, (line = new TaskQueue(this.#agingMs, "unassigned")));
-    line.put(attempt);
+    const selector = attempt.run;
+    const key = selectorKey(selector);
+    let group = this.#bySelector.get(key);
+    const isFirst = group === undefined;
+    if (group === undefined) this.#bySelector.set(key, (group = { selector, queues: new Map<string, TaskQueue>() }));
+    const name = queueOf(attempt);
+    let queue = group.queues.get(name);
+    if (queue === undefined) group.queues.set(name, (queue = new TaskQueue(this.#agingMs, "unassigned")));
+    queue.put(attempt);
     return isFirst;
   }
 
   remove(attempt: Attempt): void {
-    const { job } = attempt.run;
-    const lines = this.#byJob.get(job);
-    const name = lineOf(attempt);
-    const line = lines?.get(name);
-    if (lines === undefined || line === undefined) return;
-    line.remove(attempt, "over");
-    if (line.size === 0) lines.delete(name);
-    if (lines.size === 0) this.#byJob.delete(job);
+    const key = selectorKey(attempt.run);
+    const queues = this.#bySelector.get(key)?.queues;
+    const name = queueOf(attempt);
+    const queue = queues?.get(name);
+    if (queues === undefined || queue === undefined) return;
+    queue.remove(attempt, "over");
+    if (queue.size === 0) queues.delete(name);
+    if (queues.size === 0) this.#bySelector.delete(key);
   }
 
-  /** Removes as many attempts of each queue as there are free slots for its job. */
-  recall(now: number, freeFor: (job: string) => number): Attempt[] {
+  /** Removes as many attempts of each queue as there are free slots on workers that may run them. */
+  recall(now: number, freeFor: (selector: WorkerSelector) => number): Attempt[] {
     const recalled: Attempt[] = [];
-    for (const [job, lines] of this.#byJob) {
-      const free = freeFor(job);
+    for (const [key, { selector, queues }] of this.#bySelector) {
+      const free = freeFor(selector);
       if (free <= 0) continue;
-      for (const [name, line] of lines) {
-        for (let left = free; left > 0 && line.size > 0; left--) recalled.push(line.take(now) as Attempt);
-        if (line.size === 0) lines.delete(name);
+      for (const [name, queue] of queues) {
+        for (let left = free; left > 0 && queue.size > 0; left--) recalled.push(queue.take(now) as Attempt);
+        if (queue.size === 0) queues.delete(name);
       }
-      if (lines.size === 0) this.#byJob.delete(job);
+      if (queues.size === 0) this.#bySelector.delete(key);
     }
     return recalled;
   }
 }
 
-function lineOf({ care, run }: Attempt): string {
+function queueOf({ care, run }: Attempt): string {
   return `${care} ${run.domain}`;
 }

@@ -1,13 +1,15 @@
 import { defaultDomain } from "./domain-pools.ts";
 import type { AttemptIdentity } from "./task-run.ts";
+import type { WorkerSelector } from "./worker-selector.ts";
 import { defaultNamespace, localName, namespaceOf } from "../base/namespace.ts";
 /**
  * The reason why a task waits, as a code for programs; `text` is for people.
  *
  * `workflow-limit`: the maximum of instances of its workflow run. `instance-limit`: the maximum of tasks of its instance
- * run. `paused`: its instance is paused. `retry`: its next attempt is not due. `no-worker`: no worker has its job. `domain`:
- * its domain is full, or has no slots. `slot`: the pool is full, or all workers with its job are. `isolation`: tasks that
- * were lost with their process run alone. `engine`: the process starts nothing at present.
+ * run. `paused`: its instance is paused. `retry`: its next attempt is not due. `no-worker`: no worker has its job and its
+ * tags, or the designated one is not connected. `domain`: its domain is full, or has no slots. `slot`: the pool is full, or
+ * all workers that may run it are. `isolation`: tasks that were lost with their process run alone. `engine`: the process
+ * starts nothing at present.
  */
 export type WaitReason =
   | "workflow-limit"
@@ -42,6 +44,10 @@ export const waits = {
   noWorker: (job: string): TaskWait => {
     return { reason: "no-worker", text: `job ${localName(job)}, which is not registered on any worker` };
   },
+  /** Workers have the job, but none has the tags, or the designated one is not connected. */
+  noEligibleWorker: (selector: WorkerSelector): TaskWait => {
+    return { reason: "no-worker", text: `${workerWords(selector)}, and no such worker is connected` };
+  },
   noDomain: (domain: string): TaskWait => ({
     reason: "domain",
     text: `domain ${localName(domain)}, which is not declared`,
@@ -51,9 +57,9 @@ export const waits = {
     return { reason: "domain", text, slots: slotsOf(domain) };
   },
   engine: (text: string): TaskWait => ({ reason: "engine", text }),
-  freeWorker: (job: string): TaskWait => ({
+  freeWorker: (selector: WorkerSelector): TaskWait => ({
     reason: "slot",
-    text: `a free slot on a worker that has job ${localName(job)}`,
+    text: `a free slot on ${workerWords(selector)}`,
   }),
   /** Attempts that were lost with their process run one after the other. */
   suspect: (taskName: string, losses: number): TaskWait => {
@@ -67,6 +73,12 @@ export const waits = {
     return { reason, text: `a free slot in domain ${localName(domain.domain)}`, slots: slotsOf(domain) };
   },
 } as const;
+
+function workerWords({ job, placement }: WorkerSelector): string {
+  const { tags = [], worker } = placement ?? {};
+  const required = tags.length === 0 ? "" : ` and ${tags.length === 1 ? "tag" : "tags"} ${tags.join(", ")}`;
+  return `${worker === undefined ? "a worker that has" : `worker ${worker} with`} job ${localName(job)}${required}`;
+}
 
 function slotsOf({ domain, size, running, waiting }: DomainSlots): DomainSlots {
   return { domain: localName(domain), size, running, waiting };

@@ -1,4 +1,6 @@
+import { type TaskWait, waits } from "./wait-reason.ts";
 import type { ConnectedWorker, Worker } from "./worker.ts";
+import { isEligible, type WorkerSelector } from "./worker-selector.ts";
 
 /** Chooses workers round-robin: the connected ones, and the embedded worker if there is one. */
 export class WorkerRing {
@@ -33,21 +35,27 @@ export class WorkerRing {
     return this.#connected.includes(worker);
   }
 
-  knows(job: string): boolean {
-    return this.#embedded?.hasJob(job) === true || this.#connected.some((worker) => worker.hasJob(job));
+  /** The wait of an attempt that no worker may run, whether it has a free slot or not; undefined if one may. */
+  reasonAbsent(selector: WorkerSelector): TaskWait | undefined {
+    if (this.#hasEligible(selector)) return undefined;
+    return this.#hasEligible({ job: selector.job }) ? waits.noEligibleWorker(selector) : waits.noWorker(selector.job);
   }
 
-  /** The next worker with the job and a free slot. The pool knows the free slots of the embedded worker. */
-  choose(job: string, embeddedSlots: number): Worker | undefined {
+  #hasEligible(selector: WorkerSelector): boolean {
+    return this.#isEmbeddedEligible(selector) || this.#connected.some((worker) => isEligible(worker, selector));
+  }
+
+  /** The next eligible worker with a free slot. The pool knows the free slots of the embedded worker. */
+  choose(selector: WorkerSelector, embeddedSlots: number): Worker | undefined {
     const connected = this.#connected;
     if (connected.length === 0) {
-      return embeddedSlots > 0 && this.#embedded?.hasJob(job) === true ? this.#embedded : undefined;
+      return embeddedSlots > 0 && this.#isEmbeddedEligible(selector) ? this.#embedded : undefined;
     }
     const places = connected.length + 1;
     for (let i = 0; i < places; i++) {
       const place = (this.#next + i) % places;
       const worker = connected[place] ?? this.#embedded;
-      if (worker === undefined || !worker.hasJob(job)) continue;
+      if (worker === undefined || !isEligible(worker, selector)) continue;
       if ((worker === this.#embedded ? embeddedSlots : worker.freeSlots) < 1) continue;
       this.#next = (place + 1) % places;
       return worker;
@@ -55,11 +63,15 @@ export class WorkerRing {
     return undefined;
   }
 
-  /** The number of attempts of the job that could start now. An embedded worker alone is limited by the pool only. */
-  slotsFor(job: string, embeddedSlots: number): number {
-    if (this.#connected.length === 0) return this.#embedded?.hasJob(job) === true ? Infinity : 0;
-    let slots = this.#embedded?.hasJob(job) === true ? Math.max(0, embeddedSlots) : 0;
-    for (const worker of this.#connected) if (worker.hasJob(job)) slots += Math.max(0, worker.freeSlots);
+  /** The number of such attempts that could start now. An embedded worker alone is limited by the pool only. */
+  slotsFor(selector: WorkerSelector, embeddedSlots: number): number {
+    if (this.#connected.length === 0) return this.#isEmbeddedEligible(selector) ? Infinity : 0;
+    let slots = this.#isEmbeddedEligible(selector) ? Math.max(0, embeddedSlots) : 0;
+    for (const worker of this.#connected) if (isEligible(worker, selector)) slots += Math.max(0, worker.freeSlots);
     return slots;
+  }
+
+  #isEmbeddedEligible(selector: WorkerSelector): boolean {
+    return this.#embedded !== undefined && isEligible(this.#embedded, selector);
   }
 }

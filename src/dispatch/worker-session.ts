@@ -8,7 +8,6 @@ import type { Abort } from "./abort.ts";
 import { type AttemptDescriptor, describeAttempt, localNames } from "./attempt-descriptor.ts";
 import type { OnReport } from "./attempt-report.ts";
 import { type ReportedResult, SessionAttempt, type StoppingAttempt } from "./session-attempt.ts";
-import { SessionJobs } from "./session-jobs.ts";
 import type { Link } from "./link.ts";
 import {
   formatMessage,
@@ -29,6 +28,7 @@ import {
 } from "./session-message.ts";
 import type { OnTaskLog } from "./task-log.ts";
 import type { TaskOfInstance, TaskRun } from "./task-run.ts";
+import { WorkerAnnouncement } from "./worker-announcement.ts";
 import type { WorkerAnswer, ConnectedWorker, WorkerConnection } from "./worker.ts";
 
 export interface SessionParts {
@@ -97,8 +97,7 @@ export class WorkerSession implements ConnectedWorker {
   readonly #reported = new Map<string, ReportedResult>();
   /** Aborted attempts that the worker may not have stopped yet. */
   readonly #stopping = new Set<StoppingAttempt>();
-  #jobs: SessionJobs;
-  #slots = 0;
+  #announced: WorkerAnnouncement;
   #link: Link | undefined;
   /** True if no hello has come over the link yet. */
   #isNew = true;
@@ -122,7 +121,7 @@ export class WorkerSession implements ConnectedWorker {
     this.address = worker.address;
     this.namespace = worker.namespace;
     this.#parts = parts;
-    this.#jobs = new SessionJobs(worker.namespace, []);
+    this.#announced = new WorkerAnnouncement(worker.namespace, { jobs: [], slots: 0 });
     this.#heardAt = parts.clock.monotonic();
     this.#lastHeardAt = parts.clock.now();
     this.#armTimer(parts.timings.workerLostMs);
@@ -131,7 +130,11 @@ export class WorkerSession implements ConnectedWorker {
   // The dispatcher's side
 
   get slots(): number {
-    return this.#slots;
+    return this.#announced.slots;
+  }
+
+  get tags(): ReadonlySet<string> {
+    return this.#announced.tags;
   }
 
   get isOver(): boolean {
@@ -152,7 +155,7 @@ export class WorkerSession implements ConnectedWorker {
   }
 
   get jobs(): readonly string[] {
-    return this.#jobs.ids;
+    return this.#announced.jobs;
   }
 
   timeoutGraceMs(since: number): number {
@@ -176,11 +179,11 @@ export class WorkerSession implements ConnectedWorker {
 
   get freeSlots(): number {
     if (!this.isReachable || this.#isRefusing || this.#isDraining) return 0;
-    return Math.max(0, this.#slots - this.#attempts.size - this.#reserved.size - this.#stopping.size);
+    return Math.max(0, this.slots - this.#attempts.size - this.#reserved.size - this.#stopping.size);
   }
 
   hasJob(id: string): boolean {
-    return this.#jobs.has(id);
+    return this.#announced.hasJob(id);
   }
 
   reserve(attemptId: string): void {
@@ -316,9 +319,8 @@ export class WorkerSession implements ConnectedWorker {
 
   #onHello(hello: Hello): void {
     if (hello.sequence <= this.#sequence) return;
-    this.#jobs = new SessionJobs(this.namespace, hello.jobs);
+    this.#announced = new WorkerAnnouncement(this.namespace, hello);
     if (this.#isNew && hello.slots > 0) this.#parts.onJobs?.(hello.jobDetails ?? [], this.namespace);
-    this.#slots = hello.slots;
     const running = hello.running.map(keyOf);
     const listed = [...running, ...hello.results.map(keyOf)];
     if (this.#isNew) this.#onFirstHello(hello, listed);
@@ -419,7 +421,7 @@ export class WorkerSession implements ConnectedWorker {
   #settleMissing(attempt: SessionAttempt, hasBeenElsewhere: boolean): void {
     this.#attempts.delete(attempt.attemptId);
     // A stopping worker refuses all its attempts, and those messages may be lost.
-    const isGivenBack = this.#slots === 0 && !hasBeenElsewhere;
+    const isGivenBack = this.slots === 0 && !hasBeenElsewhere;
     if (isGivenBack) attempt.settle({ kind: "refused", why: "the worker is stopping" });
     else if (attempt.isConfirmed || hasBeenElsewhere) attempt.settle({ kind: "lost" });
     else attempt.settle({ kind: "refused", why: "it did not reach the worker" });
@@ -503,7 +505,7 @@ export class WorkerSession implements ConnectedWorker {
     if (attempt?.grant === grant) {
       this.#attempts.delete(attemptId);
       this.#reported.set(attemptId, { grant, descriptor: attempt.descriptor, since, isFollowed: attempt.isFollowed });
-      attempt.settle(this.#checkOutcome(outcome, attempt.descriptor));
+      attempt.settle(this.#parts.checkOutcome?.(outcome, attempt.descriptor) ?? outcome);
       if (!attempt.isFollowed) this.#parts.onChanged(this);
       // No owner has renewed it since it was announced, so it may soon count as lost: its result is announced at once.
       if (!attempt.isFollowed && outcome.kind !== "lost") attempt.announce?.();
@@ -551,7 +553,7 @@ export class WorkerSession implements ConnectedWorker {
   }
 
   #announceResult(descriptor: AttemptDescriptor, outcome: Outcome): void {
-    const checked = Promise.resolve(this.#checkOutcome(outcome, descriptor));
+    const checked = Promise.resolve(this.#parts.checkOutcome?.(outcome, descriptor) ?? outcome);
     checked.catch(() => undefined);
     const decline = (): void => this.acknowledge(descriptor.attemptId);
     this.#announce({ worker: this, descriptor, outcome: checked, decline });
@@ -567,10 +569,6 @@ export class WorkerSession implements ConnectedWorker {
         "an attempt that a worker announced could not be handled",
       );
     }
-  }
-
-  #checkOutcome(outcome: Outcome, descriptor: AttemptDescriptor): Outcome | Promise<Outcome> {
-    return this.#parts.checkOutcome?.(outcome, descriptor) ?? outcome;
   }
 
   #sendAbort(key: GrantKey, reason: unknown): void {

@@ -1,6 +1,7 @@
 import type { TaskRun } from "./task-run.ts";
 import type { Outcome } from "../kernel/input.ts";
 import type { Abort } from "./abort.ts";
+import type { SelectableWorker } from "./worker-selector.ts";
 
 /**
  * Runs attempts, one call each. The dispatcher manages slots, timeouts and order.
@@ -8,14 +9,9 @@ import type { Abort } from "./abort.ts";
  * The embedded worker runs them in this process. For a remote one, `WorkerSession` turns calls into messages: `execute` is a
  * grant, the abort signal an abort, the answer a result or a refusal.
  */
-export interface Worker {
-  /** The worker's address as histories record it. */
-  readonly address: string;
-  /** True if it has a process of its own, which outlives this one. Every remote worker is a `ConnectedWorker`. */
-  readonly isRemote: boolean;
+export interface Worker extends SelectableWorker {
   /** Number of attempts it would take now. The embedded worker takes any number: the pool limits it. */
   readonly freeSlots: number;
-  hasJob(id: string): boolean;
   /**
    * Runs the attempt; failures of the job are outcomes. The outcome of a synchronous job is returned without a promise.
    * After an abort the answer is ignored, but should come soon.

@@ -53,6 +53,8 @@ const runJobNames = {
   retryCount: true,
   retryPolicy: true,
   domain: true,
+  workerTags: true,
+  worker: true,
   context: true,
   traceparent: true,
   app: true,

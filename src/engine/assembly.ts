@@ -150,13 +150,14 @@ export class Assembly {
   }
 
   #makeWorker(): EmbeddedWorker {
-    const { clock, logger, maxSubTasks, cluster, onTaskLog, aroundJob } = this.options;
+    const { clock, logger, maxSubTasks, cluster, onTaskLog, aroundJob, workerTags } = this.options;
     return new EmbeddedWorker({
       ...(cluster !== undefined && { mayStart: () => this.#isLeaseValid() }),
       jobs: { get: (id) => this.namespaces.findJob(id) },
       logger,
       threads: new ThreadWorker({ clock, logger }),
       address: () => this.address,
+      tags: workerTags,
       maxSubTasks,
       checkSubTasks: (subTasks, parent) => this.namespaces.checkSubTasks(subTasks, parent),
       onTaskLog,

@@ -172,8 +172,8 @@ export class EngineNamespace implements InstanceOperations {
   async runJob(job: Job | string, params?: unknown, options: RunJobOptions = {}): Promise<WorkflowController> {
     this.#parts.state.refuseUnlessReady();
     checkRunJobOptions(options);
-    const { context, timeoutSeconds, retryCount, retryPolicy, domain, ...start } = options;
-    const task = { timeoutSeconds, retryCount, retryPolicy, domain } as JobTaskOptions;
+    const { context, timeoutSeconds, retryCount, retryPolicy, domain, workerTags, worker, ...start } = options;
+    const task = { timeoutSeconds, retryCount, retryPolicy, domain, workerTags, worker } as JobTaskOptions;
     const { workflow, taskParams } = await this.#own.registration.jobRuns.prepare(job, params, task);
     const id = options.instanceId ?? this.#starts.newId();
     const given = { ...start, ...(context !== undefined && { params: context }) };

@@ -14,6 +14,10 @@ export interface JobTaskOptions {
   readonly retryPolicy?: Partial<RetryPolicy>;
   /** The domain to run in. */
   readonly domain?: string;
+  /** Tags that a worker must have to run it, all of them. */
+  readonly workerTags?: readonly string[];
+  /** The designated worker: its id or its address. */
+  readonly worker?: string;
 }
 
 /**
@@ -24,12 +28,15 @@ export function jobWorkflow(job: string, options: JobTaskOptions = {}): Workflow
   return new WorkflowBuilder().withName(jobWorkflowName(job)).withTask(jobTask(job, options)).build();
 }
 
-function jobTask(job: string, { timeoutSeconds, retryCount, retryPolicy, domain }: JobTaskOptions): Task {
+function jobTask(job: string, options: JobTaskOptions): Task {
+  const { timeoutSeconds, retryCount, retryPolicy, domain, workerTags, worker } = options;
   const [name = job] = job.split("@");
   const builder = new TaskBuilder(name).withJobFunction(job);
   if (timeoutSeconds !== undefined) builder.withTimeout(timeoutSeconds);
   if (retryCount !== undefined) builder.withRetryCount(retryCount);
   if (retryPolicy !== undefined) builder.withRetryPolicy(retryPolicy);
   if (domain !== undefined) builder.withDomain(domain);
+  if (workerTags !== undefined) builder.withWorkerTags(...workerTags);
+  if (worker !== undefined) builder.withWorker(worker);
   return builder.build();
 }

@@ -40,7 +40,11 @@ export interface MemberRequestParts {
   readonly dispatcher: Dispatcher;
   readonly region: Region;
   readonly namespaces: Namespaces;
-  readonly options: { readonly runsJobs: boolean; readonly clock: { now(): number } };
+  readonly options: {
+    readonly runsJobs: boolean;
+    readonly workerTags: readonly string[];
+    readonly clock: { now(): number };
+  };
   readonly address: string;
   readonly member: { announceChange(): void } | undefined;
   readonly relay: { readonly source: Pick<RelaySource, "follow"> } | undefined;

@@ -13,6 +13,7 @@ import { defaultNamespace, hasMark, isNamespace, markProblem } from "../base/nam
 import { defaultPoolSizeMax } from "../dispatch/dispatcher.ts";
 import { qualifyDomain } from "../dispatch/domain-pools.ts";
 import type { DomainOptions } from "../dispatch/domain-pool.ts";
+import { findTagsProblem } from "../dispatch/worker-tags.ts";
 import type { OnTaskLog } from "../dispatch/task-log.ts";
 import { defaultLimits, subTasksCeiling } from "../kernel/machine.ts";
 import type { EndStatus } from "../kernel/status.ts";
@@ -40,6 +41,8 @@ export interface EngineOptions {
   readonly runsJobs?: boolean;
   /** Slots of the embedded worker. Default 10. */
   readonly poolSize?: number;
+  /** Tags of the embedded worker, which tasks may require. Default none. */
+  readonly workerTags?: readonly string[];
   /** The maximum for `executor.setPoolSize`. Default: the greater of 10 and twice the cores. */
   readonly poolSizeMax?: number;
   /** Named parts of the pool with a reserved number of slots; the rest is domain `default`. */
@@ -149,6 +152,7 @@ export function resolveOptions(options: EngineOptions): ResolvedOptions {
     workflows: [],
     runsJobs: true,
     poolSize: 10,
+    workerTags: [],
     poolSizeMax: defaultPoolSizeMax(availableParallelism()),
     domains: {},
     maxConcurrentTasks: defaultLimits.concurrentTasks,
@@ -227,6 +231,7 @@ const names: Readonly<Record<keyof EngineOptions, true>> = {
   workflows: true,
   runsJobs: true,
   poolSize: true,
+  workerTags: true,
   poolSizeMax: true,
   domains: true,
   maxConcurrentTasks: true,
@@ -310,7 +315,9 @@ function checkNamespaceOptions({ namespace, app, domains }: ResolvedOptions): vo
   if (marked !== undefined) throw invalid("domains", `: ${markProblem("a domain", marked)}`);
 }
 
-function checkParts({ jobs, workflows, domains, logger }: ResolvedOptions): void {
+function checkParts({ jobs, workflows, domains, logger, workerTags }: ResolvedOptions): void {
+  const tags = findTagsProblem(workerTags);
+  if (tags !== undefined) throw invalid("workerTags", tags);
   if (!Array.isArray(jobs)) throw invalid("jobs", `must be a list of jobs, got ${preview(jobs)}`);
   for (const job of jobs as readonly unknown[]) {
     if (!isJob(job)) throw invalid("jobs", `must hold what defineJob gave, got ${preview(job)}`);

@@ -49,6 +49,8 @@ export interface WorkerView {
   readonly lastHeardAt: number | undefined;
   /** The ids of the jobs that it can run. */
   readonly jobs: readonly string[];
+  /** Its tags, which tasks may require. */
+  readonly tags: readonly string[];
 }
 
 /** An instance that has something under way and makes no progress. */
@@ -140,7 +142,7 @@ function announcedJobView(job: AnnouncedJob): JobView {
 export function workerViews(parts: {
   readonly dispatcher: Dispatcher;
   readonly registry: JobRegistry;
-  readonly options: { readonly runsJobs: boolean };
+  readonly options: { readonly runsJobs: boolean; readonly workerTags: readonly string[] };
   readonly address: string;
   readonly namespace: string;
 }): WorkerView[] {
@@ -160,6 +162,7 @@ export function workerViews(parts: {
     isReachable: true,
     lastHeardAt: undefined,
     jobs: registry.ids,
+    tags: [...options.workerTags],
   };
   return [own, ...remote];
 }
@@ -167,7 +170,8 @@ export function workerViews(parts: {
 function remoteView({ worker, runningTasks }: ConnectedOverview): WorkerView {
   const { address, slots, isDraining, isReachable, lastHeardAt } = worker;
   const jobs = worker.jobs.map(localName);
-  return { address, isRemote: true, slots, runningTasks, isDraining, isReachable, lastHeardAt, jobs };
+  const tags = [...worker.tags];
+  return { address, isRemote: true, slots, runningTasks, isDraining, isReachable, lastHeardAt, jobs, tags };
 }
 
 /**

@@ -43,6 +43,10 @@ export interface NodeSpec {
   retryCount?: number;
   retryPolicy?: Partial<RetryPolicy>;
   domain?: string;
+  /** Tags that a worker must have to run the task, all of them. */
+  workerTags?: string[];
+  /** The designated worker: its id or its address. No other worker runs the task. */
+  worker?: string;
   /** Definition of a nested workflow. Without a version, the newest at submit. */
   workflowName?: string;
   workflowVersion?: string;

@@ -19,6 +19,10 @@ export interface TaskDefinition {
   readonly retryCount: number;
   readonly retryPolicy: RetryPolicy;
   readonly domain: string | undefined;
+  /** Tags that a worker must have; undefined for none. */
+  readonly workerTags: readonly string[] | undefined;
+  /** The designated worker, by id or address. */
+  readonly worker: string | undefined;
   readonly workflowName: string | undefined;
   readonly workflowVersion: string | undefined;
   readonly whenParentEnds: WhenParentEnds | undefined;
@@ -67,6 +71,8 @@ export function defineTask(node: NodeSpec, name: string): TaskDefinition {
     retryCount: node.retryCount ?? 0,
     retryPolicy: node.retryPolicy === undefined ? defaultRetryPolicy : { ...defaultRetryPolicy, ...node.retryPolicy },
     domain: node.domain,
+    workerTags: node.workerTags,
+    worker: node.worker,
     workflowName: node.workflowName ?? (kind === "nested" && node.jobId !== undefined ? String(node.jobId) : undefined),
     workflowVersion: node.workflowVersion,
     whenParentEnds: node.whenParentEnds,

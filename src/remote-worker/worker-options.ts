@@ -5,6 +5,7 @@ import type { Logger } from "../base/logger.ts";
 import { isNamespace } from "../base/namespace.ts";
 import { preview } from "../base/preview.ts";
 import { slotsMax } from "../dispatch/session-schema.ts";
+import { findTagsProblem } from "../dispatch/worker-tags.ts";
 import { stderrLogger } from "../engine/stderr-logger.ts";
 import type { AroundJob } from "../worker/job-call.ts";
 
@@ -20,6 +21,8 @@ export interface WorkerOptions {
   readonly jobs: readonly Job[];
   /** Maximum of tasks at a time. Default 10. */
   readonly slots?: number;
+  /** Tasks may require a worker with certain tags (`withWorkerTags`). Default none. */
+  readonly tags?: readonly string[];
   /** Time `stop` waits for running jobs after it aborted their signals. Default 5 seconds. */
   readonly stopGraceMs?: number;
   /** Default: writes warnings and errors as JSON lines to standard error. */
@@ -34,6 +37,7 @@ export interface ResolvedWorkerOptions {
   readonly namespace: string | undefined;
   readonly jobs: readonly Job[];
   readonly slots: number;
+  readonly tags: readonly string[];
   readonly stopGraceMs: number;
   readonly logger: Logger;
   readonly aroundJob: AroundJob | undefined;
@@ -46,6 +50,7 @@ const names: Readonly<Record<keyof WorkerOptions, true>> = {
   namespace: true,
   jobs: true,
   slots: true,
+  tags: true,
   stopGraceMs: true,
   logger: true,
   aroundJob: true,
@@ -56,7 +61,8 @@ export function resolveWorkerOptions(options: WorkerOptions): ResolvedWorkerOpti
   const check = new SettingCheck("OPTION_INVALID", "new Worker");
   check.object("options", options);
   check.options<WorkerOptions>({ ...options }, names);
-  const { token, namespace, slots = 10, stopGraceMs = 5000, logger = stderrLogger, jobs, aroundJob } = options;
+  const { token, namespace, slots = 10, tags = [], stopGraceMs = 5000, logger = stderrLogger } = options;
+  const { jobs, aroundJob } = options;
   const urls = options.urls ?? [options.url ?? "http://127.0.0.1:7411"];
   if (options.url !== undefined && options.urls !== undefined) check.refuse("give url or urls, not both");
   if (!Array.isArray(urls) || urls.length === 0) check.refuse(`urls must be a list of addresses, got ${preview(urls)}`);
@@ -67,10 +73,12 @@ export function resolveWorkerOptions(options: WorkerOptions): ResolvedWorkerOpti
   }
   check.wholeNumber("slots", slots, 1);
   if (slots > slotsMax) check.refuse(`slots must be at most ${slotsMax}, got ${slots}`);
+  const tagsProblem = findTagsProblem(tags);
+  if (tagsProblem !== undefined) check.refuse(`tags ${tagsProblem}`);
   check.wholeMs("stopGraceMs", stopGraceMs, 0);
   checkJobs(jobs);
   if (aroundJob !== undefined && typeof aroundJob !== "function") check.refuse("aroundJob must be a function");
-  return { urls, token, namespace, jobs, slots, stopGraceMs, logger, aroundJob };
+  return { urls, token, namespace, jobs, slots, tags, stopGraceMs, logger, aroundJob };
 }
 
 function checkUrl(url: unknown): void {

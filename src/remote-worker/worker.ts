@@ -34,7 +34,8 @@ export class Worker {
 
   /** `OPTION_INVALID`, `JOB_DUPLICATE`. */
   constructor(options: WorkerOptions) {
-    const { urls, token, namespace, jobs, slots, stopGraceMs, logger, aroundJob } = resolveWorkerOptions(options);
+    const resolved = resolveWorkerOptions(options);
+    const { urls, token, namespace, jobs, slots, tags, stopGraceMs, logger, aroundJob } = resolved;
     const random = new SystemRandom();
     const servers = new ServerList(urls, random);
     // The rejection is for whoever awaits `start`.
@@ -53,6 +54,7 @@ export class Worker {
       connect: (listener) => connectToServer({ url: servers.take(), token, namespace, onRefused }, listener),
       onConnected: () => this.#connected.resolve(),
       slots,
+      tags,
       threads: new ThreadWorker({ clock: systemClock, logger }),
       graceMs: stopGraceMs,
       ...(aroundJob !== undefined && { aroundJob }),

@@ -1,6 +1,7 @@
 import { defaultDomain, qualifyDomain } from "../dispatch/domain-pools.ts";
 import type { GrantFence } from "../dispatch/session-message.ts";
 import type { TaskInputs, AttemptListener, TaskRun } from "../dispatch/task-run.ts";
+import { type PlacementConstraints, placementOf } from "../dispatch/worker-selector.ts";
 import { attemptId } from "../kernel/address.ts";
 import type { Execution } from "../kernel/event.ts";
 import type { Machine, MachineLimits } from "../kernel/machine.ts";
@@ -47,6 +48,7 @@ export class InstanceTaskRun implements TaskRun {
   readonly generation: number;
   readonly job: string;
   readonly domain: string;
+  readonly placement: PlacementConstraints | undefined;
   readonly rank: number;
   readonly successors: number;
   readonly timeoutMs: number;
@@ -54,7 +56,6 @@ export class InstanceTaskRun implements TaskRun {
   readonly interruptions: number;
   readonly isLastTry: boolean;
   readonly isCautious: boolean;
-  readonly listener: AttemptListener;
   readonly task: number;
   readonly actor: TaskRunActor;
   /** Set when it has started, until a turn of its instance has recorded the start. */
@@ -71,7 +72,6 @@ export class InstanceTaskRun implements TaskRun {
     const definition = state.definition(task);
     const record = state.record(task);
     this.actor = actor;
-    this.listener = actor;
     this.task = task;
     this.attempt = record?.attempt ?? 0;
     this.generation = state.generation;
@@ -82,6 +82,7 @@ export class InstanceTaskRun implements TaskRun {
     this.#fixedParams = machine.kind === "code" ? (state.params(task) ?? "") : undefined;
     this.job = actor.shard.resolveJob(actor.id, definition, state.params(task));
     this.domain = qualifyDomain(namespaceOf(actor.id), definition.domain ?? state.domain ?? defaultDomain);
+    this.placement = placementOf(definition);
     this.rank = state.rank(task);
     this.successors = state.successors(task);
     this.timeoutMs = definition.timeoutMs ?? actor.shard.limits.timeoutMs ?? definition.defaultTimeoutMs;
@@ -90,6 +91,10 @@ export class InstanceTaskRun implements TaskRun {
     const wasLost = cautious || actor.wasLostWithProcess(task);
     this.isLastTry = wasLost && this.interruptions > 0 && this.interruptions >= actor.shard.limits.interruptionsMax;
     this.isCautious = cautious || this.interruptions > 0;
+  }
+
+  get listener(): AttemptListener {
+    return this.actor;
   }
 
   /** The present epoch of the shard: a worker refuses late grants of an earlier owner. */

@@ -22,6 +22,7 @@ export function engineOptionsOf(config: ServerConfig, store: Store, bus?: Bus): 
   const chosen = busOf(config, { isMember, bus });
   return {
     poolSize: config.poolSize,
+    workerTags: config.workerTags,
     poolSizeMax,
     maxConcurrentTasks: config.maxConcurrentTasks,
     maxConcurrentActivities: config.maxConcurrentActivities,

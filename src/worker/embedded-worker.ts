@@ -28,6 +28,8 @@ export interface EmbeddedWorkerOptions {
   readonly threads?: ThreadWorker;
   /** A function if it may change: a member that joins again has a new id. */
   readonly address?: string | (() => string);
+  /** Tasks may require a worker with certain tags. */
+  readonly tags?: readonly string[];
   /** The maximum of sub-tasks that one attempt may generate. */
   readonly maxSubTasks?: number;
   /** True if the lease is valid: asked again before a job is called that had to wait for its inputs. */
@@ -46,6 +48,7 @@ export interface EmbeddedWorkerOptions {
 export class EmbeddedWorker implements Worker {
   readonly isRemote = false;
   readonly freeSlots = Infinity;
+  readonly tags: ReadonlySet<string>;
   readonly #address: () => string;
   readonly #jobs: JobLookup;
   readonly #threads: ThreadWorker | undefined;
@@ -56,6 +59,7 @@ export class EmbeddedWorker implements Worker {
   constructor(options: EmbeddedWorkerOptions) {
     const { address = "embedded" } = options;
     this.#address = typeof address === "string" ? () => address : address;
+    this.tags = new Set(options.tags);
     this.#jobs = options.jobs;
     this.#threads = options.threads;
     this.#mayStart = options.mayStart;

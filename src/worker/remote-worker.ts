@@ -41,6 +41,8 @@ export interface RemoteWorkerOptions {
   readonly onConnected?: () => void;
   /** Limit of concurrent attempts. Default 10. */
   readonly slots?: number;
+  /** Tasks may require a worker with certain tags. */
+  readonly tags?: readonly string[];
   readonly aroundJob?: AroundJob;
   readonly threads?: ThreadWorker;
   /** The maximum of sub-tasks that one attempt may generate. */
@@ -282,7 +284,7 @@ export class RemoteWorker {
   }
 
   #announce(): void {
-    const { jobs } = this.#options;
+    const { jobs, tags = [] } = this.#options;
     const { running, results } = this.#runs.all;
     this.#send({
       type: "Hello",
@@ -293,6 +295,7 @@ export class RemoteWorker {
       // A member that has welcomed the worker knows them.
       ...(!this.#isWelcome && jobs.details !== undefined && { jobDetails: jobs.details() }),
       slots: this.#isDraining ? 0 : this.#slots,
+      ...(tags.length > 0 && { tags }),
       ...(this.#lastWelcome === undefined ? {} : { lastWelcome: this.#lastWelcome }),
       running,
       results,

@@ -58,6 +58,45 @@ describe("10.1 a remote worker", () => {
     assert.equal(worker?.startsWith(`${a.id}/`), true, "history names the member and the worker");
   });
 
+  test("10.3 tasks go to workers with their tags, or to the designated one, wherever these move", async (t) => {
+    const { rig, clock, a, b, remote, embedded } = await stage(t);
+    const tagged = new HandJob();
+    const gpu = await RigWorker.start(t, rig, { members: [b, a], jobs: [tagged.job], tags: ["gpu", "eu"] });
+    const onTag = workflow("on-tag", task("t", "work").withWorkerTags("gpu"));
+    const onWorker = workflow("on-worker", task("t", "work").withWorker(gpu.worker.id));
+    const [x, y] = [await rig.idOn(a, "x"), await rig.idOn(a, "y")];
+    await clock.until(a.engine.submitWorkflow(onTag, { instanceId: x }));
+    await clock.until(a.engine.submitWorkflow(onWorker, { instanceId: y }));
+    await clock.advance(lookMs);
+    const waits = async (id: string) => {
+      const { wait } = await clock.until(a.engine.getTask(id, "t"));
+      return wait?.text.replace(/work@\w+/, "work");
+    };
+    assert.equal(await waits(x), "a worker that has job work and tag gpu, and no such worker is connected");
+    const text = `worker ${gpu.worker.id} with job work, and no such worker is connected`;
+    assert.equal(await waits(y), text);
+    await gpu.goTo(a);
+    for (const id of [x, y]) (await clock.until(tagged.call("t", { instanceId: id }))).finish("tagged");
+    for (const id of [x, y]) assert.deepEqual(await clock.until(b.engine.awaitWorkflowInstance(id)), { t: "tagged" });
+    assert.deepEqual([remote.calls, embedded.calls], [[], []]);
+    const { workers } = await clock.until(b.engine.cluster.listWorkers());
+    const ofA = workers.filter(({ member }) => member === a.id);
+    assert.deepEqual(
+      ofA.map(({ tags }) => tags),
+      [[], [], ["gpu", "eu"]],
+    );
+  });
+
+  test("10.3 a worker is known by its address in the namespace, with its principal", async (t) => {
+    const { rig, clock, a, worker, remote } = await stage(t);
+    const id = await rig.idOn(a);
+    const address = `${a.id}/${worker.worker.id}`;
+    const one = workflow("one-address", task("t", "work").withWorker(address));
+    await clock.until(a.engine.submitWorkflow(one, { instanceId: id }));
+    (await clock.until(remote.call("t", { instanceId: id }))).finish(1);
+    assert.deepEqual(await clock.until(a.engine.awaitWorkflowInstance(id)), { t: 1 });
+  });
+
   test("10.7 its jobs' log lines go to the onTaskLog of the member it is connected to", async (t) => {
     const lines: string[] = [];
     const remote = new HandJob();

@@ -7,6 +7,13 @@ import { MemberClock } from "./cluster-clock.ts";
 import type { EngineClusterRig, RigMember } from "./engine-cluster-rig.ts";
 import { LogBook } from "../../src/testing/log-book.rig.ts";
 
+interface RigWorkerOptions {
+  readonly members: readonly RigMember[];
+  readonly jobs: readonly Job[];
+  readonly slots?: number;
+  readonly tags?: readonly string[];
+}
+
 /** A worker in a process of its own, over links in memory, to whichever of the members that run comes first. */
 export class RigWorker {
   readonly worker: RemoteWorker;
@@ -17,7 +24,7 @@ export class RigWorker {
   #link: MemoryLink | undefined;
   #isIsolated = false;
 
-  private constructor(rig: EngineClusterRig, members: readonly RigMember[], jobs: readonly Job[], slots: number) {
+  private constructor(rig: EngineClusterRig, { members, jobs, slots = 5, tags = [] }: RigWorkerOptions) {
     this.#rig = rig;
     this.#members = members;
     this.#clock = new MemberClock(rig.clock);
@@ -29,17 +36,13 @@ export class RigWorker {
       jobs: new Map(jobs.map((job) => [registry.register(job), job])),
       connect: (listener) => this.#connect(listener),
       slots,
+      tags,
     });
   }
 
   /** It is connected when this resolves. */
-  static async start(
-    t: TestContext,
-    rig: EngineClusterRig,
-    options: { members: readonly RigMember[]; jobs: readonly Job[]; slots?: number },
-  ): Promise<RigWorker> {
-    const { members, jobs, slots = 5 } = options;
-    const worker = new RigWorker(rig, members, jobs, slots);
+  static async start(t: TestContext, rig: EngineClusterRig, options: RigWorkerOptions): Promise<RigWorker> {
+    const worker = new RigWorker(rig, options);
     t.after(() => worker.kill());
     worker.worker.start();
     await worker.untilConnected();

@@ -24,7 +24,7 @@ function drawScenario(
   number: number,
   { kind, domains, spanMs }: { kind: CodeKind; domains: readonly string[]; spanMs: number },
 ): AnyScenario {
-  const { workflow, status, outputs, params, script, mayTimeOut } = drawCodeShape(kind, { random, domains });
+  const { workflow, status, outputs, params, script, mayTimeOut } = drawCodeShape(kind, { random, domains, tags: [] });
   const drawn = drawActs(random, isCodeWorkflow(workflow));
   // A child that its parent leaves while both are paused would wait for a resume.
   const acts = kind.endsWith("household") ? drawn.filter(({ what }) => what !== "pause") : drawn;

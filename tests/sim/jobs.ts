@@ -11,6 +11,8 @@ export interface Step {
   readonly value: number;
   /** The domain of its task, for the record. */
   readonly domain?: string;
+  /** The tag that its task requires of a worker, for the record: a role of processes. */
+  readonly tag?: string;
   /** The backoff of its task: the first delay, and the factor of each further one. */
   readonly retryMs?: number;
   readonly retryFactor?: number;

@@ -25,14 +25,16 @@ for (const name of [
   });
 }
 
-test("the simulator finds the bug short-worker-timeout", async () => {
-  const seeds = Array.from({ length: 30 }, (_, i) => i + 1);
-  const mutation = findMutation("short-worker-timeout");
-  const outcome = await firstToCatch(mutation, seeds, { members: 3, workers: 2 }, (seed, options) =>
-    runSeed(seed, { ...options, mutation }),
-  );
-  assert.ok(outcome, mutation.about);
-});
+for (const name of ["short-worker-timeout", "ignored-tags"]) {
+  test(`the simulator finds the bug ${name}`, async () => {
+    const seeds = Array.from({ length: 30 }, (_, i) => i + 1);
+    const mutation = findMutation(name);
+    const outcome = await firstToCatch(mutation, seeds, { members: 3, workers: 2 }, (seed, options) =>
+      runSeed(seed, { ...options, mutation }),
+    );
+    assert.ok(outcome, mutation.about);
+  });
+}
 
 test("no two bugs have one name", () => {
   assert.equal(new Set(mutations.map(({ name }) => name)).size, mutations.length);

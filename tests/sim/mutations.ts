@@ -16,6 +16,7 @@ import type { StartCare } from "../../src/dispatch/attempt.ts";
 import { Dispatcher } from "../../src/dispatch/dispatcher.ts";
 import { DomainPool } from "../../src/dispatch/domain-pool.ts";
 import { DomainPools } from "../../src/dispatch/domain-pools.ts";
+import { WorkerRing } from "../../src/dispatch/worker-ring.ts";
 import { WorkerSession } from "../../src/dispatch/worker-session.ts";
 import { DueQueue } from "../../src/kernel/due-queue.ts";
 import { DelegatedAttempts } from "../../src/runtime/delegated-attempts.ts";
@@ -133,6 +134,12 @@ const classMutations: readonly Mutation[] = [
       standings.clear();
       return () => standings.clear();
     },
+  },
+  {
+    name: "ignored-tags",
+    about: "A task goes to the next worker with its job, whatever tags it requires.",
+    needsWorkers: true,
+    install: ignoreTags,
   },
   {
     name: "leaking-slots",
@@ -394,6 +401,14 @@ function extendWorkerLeases(): () => void {
       setLease.call(this, 3 * leaseMs);
     },
   });
+}
+
+function ignoreTags(): () => void {
+  const choose = Object.getOwnPropertyDescriptor(WorkerRing.prototype, "choose")?.value as WorkerRing["choose"];
+  const value: WorkerRing["choose"] = function (this: WorkerRing, { job }, embeddedSlots) {
+    return choose.call(this, { job }, embeddedSlots);
+  };
+  return redefine(WorkerRing.prototype, "choose", { value });
 }
 
 function leakSlots(): () => void {

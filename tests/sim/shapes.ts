@@ -28,6 +28,8 @@ export interface Brush {
   readonly random: SimRandom;
   /** Declared domains for tasks. */
   readonly domains: readonly string[];
+  /** Tags for tasks to require: at any time, some worker that every member reaches has them. */
+  readonly tags: readonly string[];
   /** The domain of tasks that set none. */
   readonly workflowDomain?: string;
   /** What happens to instances above the limit of their workflow. */
@@ -342,25 +344,29 @@ interface TaskOptions {
   };
 }
 
-/** Adds to the params what the record needs and a job cannot read: its domain and retry policy. */
+/** Adds to the params what the record needs and a job cannot read: its domain, tag and retry policy. */
 function task<Params extends Step = Step>(
-  { random, domains, workflowDomain }: Brush,
+  { random, domains, tags, workflowDomain }: Brush,
   name: string,
   job: string,
-  params: Omit<Params, "ms" | "domain" | "retryMs" | "retryFactor"> & { ms?: number },
+  params: Omit<Params, "ms" | "domain" | "tag" | "retryMs" | "retryFactor"> & { ms?: number },
   { after = [], retry }: TaskOptions = {},
 ): TaskBuilder {
   const own = domains.length > 0 && random.isLucky(0.35) ? random.pick(domains) : undefined;
   const domain = own ?? workflowDomain;
+  const ofTag = random.fork(`tag of ${name}`);
+  const tag = tags.length > 0 && ofTag.isLucky(0.15) ? ofTag.pick(tags) : undefined;
   const { count, ...policy } = { factor: 1, ...retry };
   const told = {
     ms: drawMs(random),
     ...params,
     ...(domain !== undefined && { domain }),
+    ...(tag !== undefined && { tag }),
     ...(retry !== undefined && { retryMs: retry.initialMs, retryFactor: policy.factor }),
   };
   const builder = new TaskBuilder(name).withJobFunction(job, told).withDependencies(after).withTimeout(daySeconds);
   if (own !== undefined) builder.withDomain(own);
+  if (tag !== undefined) builder.withWorkerTags(tag);
   return retry === undefined ? builder : builder.withRetryCount(count ?? 0).withRetryPolicy(policy);
 }
 

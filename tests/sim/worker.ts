@@ -57,6 +57,7 @@ export class WorkerLife extends Life {
       connect: (listener) => this.#connect(listener),
       timings,
       slots,
+      tags: ["worker"],
       graceMs: 1000,
     });
   }

@@ -67,6 +67,8 @@ export interface Workload {
 export interface WorkloadOptions {
   /** The initial sizes by name. */
   readonly domains: Readonly<Record<string, number>>;
+  /** Tags that tasks may require. Default none. */
+  readonly tags?: readonly string[];
   /** All submits happen within this time. */
   readonly spanMs: number;
   readonly kinds?: readonly Kind[];
@@ -108,7 +110,13 @@ export function drawTwins(random: SimRandom, scenarios: readonly Scenario[], spa
   return named.map(({ instanceId }, place) => {
     const own = random.fork(`twin ${place}`);
     const kind = own.pick(["chain", "fan", "diamond"] as const);
-    const drawn = drawScenario(own, firstTwin + place, { domains: {}, spanMs, kinds: [kind], overflow: "queue" });
+    const drawn = drawScenario(own, firstTwin + place, {
+      domains: {},
+      tags: ["member"],
+      spanMs,
+      kinds: [kind],
+      overflow: "queue",
+    });
     return { ...drawn, namespace: twinNamespace, instanceId, afterlife: "none" };
   });
 }
@@ -125,7 +133,8 @@ function drawCrowd(
 
 function drawScenario(random: SimRandom, number: number, options: ScenarioOptions): Scenario {
   const kind = options.kinds === undefined && random.isLucky(0.15) ? "layered" : random.pick(options.kinds ?? kinds);
-  const shape = drawShape(kind, { random, domains: Object.keys(options.domains), overflow: options.overflow });
+  const { tags = [], overflow } = options;
+  const shape = drawShape(kind, { random, domains: Object.keys(options.domains), tags, overflow });
   const acts = drawActs(random);
   const isTerminated = acts.some(({ what }) => what === "terminate");
   return {

@@ -120,6 +120,8 @@ export class World implements FaultyWorld {
     const { kinds, codeKinds } = options;
     const { scenarios, resizes } = drawWorkload(random.fork("workload"), {
       domains,
+      // A worker may be connected to another member than the owner of an instance.
+      tags: memberCount === undefined && workerCount > 0 ? ["member", "worker"] : ["member"],
       spanMs,
       ...(kinds !== undefined && { kinds }),
     });
@@ -399,6 +401,7 @@ export class World implements FaultyWorld {
     const alone = {
       poolSize,
       poolSizeMax: 16,
+      workerTags: ["member"],
       domains: Object.fromEntries(sizes) as Record<string, { size: number; priority: number }>,
       maxInterruptions,
       maxConcurrentActivities,

@@ -80,13 +80,16 @@ interface RowProps {
 
 function WorkerRow({ worker, onDrain }: RowProps) {
   const text = useText(systemText);
-  const { address, status, runningTasks, slots, lastHeardAt, jobs } = worker;
+  const { address, status, runningTasks, slots, lastHeardAt, jobs, tags } = worker;
   return (
     <tr>
       <td className="fit">
         <StatusTag status={statuses[status] ?? status} label={status} />
       </td>
-      <td className="mono">{address}</td>
+      <td className="mono">
+        {address}
+        {tags.length > 0 && <span className="quiet"> {tags.join(" ")}</span>}
+      </td>
       <td>
         <span className="slots">
           <span className="meter tone-running">

@@ -44,6 +44,7 @@ const workerColumns: readonly Column<Worker>[] = [
   { title: "status", text: ({ status }) => status },
   { title: "running", text: ({ runningTasks }) => String(runningTasks), right: true },
   { title: "slots", text: ({ slots }) => String(slots), right: true },
+  { title: "tags", text: ({ tags }) => tags.join(" ") },
   { title: "last heard", text: ({ lastHeardAt }) => timeText(lastHeardAt) },
 ];
 

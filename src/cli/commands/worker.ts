@@ -7,6 +7,7 @@ import { moduleFiles } from "../module-files.ts";
 interface WorkerOptions extends ClientOptions, Readonly<Record<string, unknown>> {
   readonly urls?: string;
   readonly slots: string;
+  readonly tags?: string;
   readonly drainSeconds: string;
   readonly logLevel: string;
 }
@@ -16,6 +17,7 @@ export function workerCommand(): Command {
     .argument("[modules...]", "files that export jobs; may be left out with --ready-made-jobs")
     .option("--urls <addresses>", "servers of a cluster, separated by commas: it goes to another when its own is gone")
     .option("--slots <count>", "maximum number of tasks at a time", "10")
+    .option("--tags <tags>", "tags that tasks may require, separated by commas: gpu,eu")
     .option("--drain-seconds <count>", "grace period for running tasks on shutdown", "10")
     .addOption(
       new Option("--log-level <level>", "minimum log level")
@@ -35,6 +37,7 @@ export function workerCommand(): Command {
       token: session.token,
       namespace: session.namespace,
       slots: countGiven("--slots", options.slots, 10_000),
+      tags: options.tags?.split(",") ?? [],
       drainMs: countGiven("--drain-seconds", options.drainSeconds) * 1000,
       logLevel: options.logLevel,
     });

@@ -72,6 +72,10 @@ const seconds: Rule = {
   holds: (value) => isNumber(value) && value > 0 && value <= durationSecondsMax,
   must: `be a number above 0, at most ${durationSecondsMax}`,
 };
+const names: Rule = {
+  holds: (value) => Array.isArray(value) && value.every(name.holds),
+  must: "be a list of texts that are not blank",
+};
 const texts: Rule = { holds: (value) => Array.isArray(value) && value.every(isText), must: "be a list of texts" };
 
 function wholeNumber(min: number): Rule {
@@ -125,6 +129,8 @@ const nodeRules: Rules = Object.entries({
   retryCount: wholeNumber(0),
   retryPolicy: object,
   domain: name,
+  workerTags: names,
+  worker: name,
   workflowName: name,
   workflowVersion: name,
   dependsOn: texts,

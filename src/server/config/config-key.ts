@@ -29,6 +29,7 @@ export const configKeys = {
   otlpUrl: "text",
   alerts: "json",
   poolSize: "number",
+  workerTags: "list",
   domains: "json",
   maxConcurrentTasks: "number",
   maxConcurrentActivities: "number",

@@ -122,6 +122,11 @@ export const serverConfigSchema = z.strictObject({
   otlpUrl: url.optional(),
   alerts: z.array(alert).default([]),
   poolSize: z.number().int().min(1).max(10_000).default(10),
+  /** Tags of the server's own pool, which tasks may require. */
+  workerTags: z
+    .array(text.max(100).regex(/^[^\s,]+$/, "must have no spaces and commas"))
+    .max(100)
+    .default([]),
   domains: z.record(text, domain).default({}),
   maxConcurrentTasks: z.number().int().min(1).default(5),
   /** 0 for no limit. */

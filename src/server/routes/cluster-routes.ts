@@ -109,9 +109,9 @@ async function workersOf(parts: ClusterParts, notes: AnswerNotes): Promise<DataO
   const { leader } = membersOf(parts);
   notes.unanswered = unanswered;
   return workers.map((worker) => {
-    const { address, member, runningTasks, slots, lastHeardAt = null, jobs } = worker;
-    const status = workerStatus(worker);
-    return { address, status, isLeader: address === leader, member, runningTasks, slots, lastHeardAt, jobs: [...jobs] };
+    const { address, member, runningTasks, slots, lastHeardAt = null, jobs, tags } = worker;
+    const about = { address, status: workerStatus(worker), isLeader: address === leader, member };
+    return { ...about, runningTasks, slots, lastHeardAt, jobs: [...jobs], tags: [...tags] };
   });
 }
 

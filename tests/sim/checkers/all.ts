@@ -14,6 +14,7 @@ import { checkMemberships } from "./memberships.ts";
 import { checkNamespaces } from "./namespaces.ts";
 import { checkDeliveries } from "./deliveries.ts";
 import { checkOutcomes } from "./outcomes.ts";
+import { checkPlacements } from "./placements.ts";
 import { checkPurgedFamilies, checkPurges } from "./purges.ts";
 import { checkReads } from "./reads.ts";
 import { checkReplays } from "./replays.ts";
@@ -48,6 +49,7 @@ export const checkers: Readonly<Record<string, Checker>> = {
   timing: checkTiming,
   lateness: checkLateness,
   limits: checkLimits,
+  placements: checkPlacements,
   children: checkChildren,
   requests: checkRequests,
   reads: checkReads,
