@@ -544,9 +544,9 @@ export class Dispatcher {
 
   #addUnassigned(attempt: Attempt): void {
     const { job, taskName, placement } = attempt.run;
-    if (!this.#unassigned.add(attempt) || this.#workers.reasonAbsent(attempt.run) === undefined) return;
-    const fields = { job: localName(job), taskName, ...placement };
-    this.#logger.warn(fields, "tasks wait for a worker that may run them, and none is connected");
+    const absent = this.#unassigned.add(attempt) ? this.#workers.reasonAbsent(attempt.run) : undefined;
+    if (absent === undefined) return;
+    this.#logger.warn({ job: localName(job), taskName, ...placement }, `tasks wait for ${absent.text}`);
   }
 
   #recall(): void {

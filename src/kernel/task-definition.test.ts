@@ -18,6 +18,8 @@ test("a node that says nothing is a job that may take an hour and is tried once"
     retryCount: 0,
     retryPolicy: defaultRetryPolicy,
     domain: undefined,
+    worker: undefined,
+    workerTags: undefined,
     workflowName: undefined,
     workflowVersion: undefined,
     whenParentEnds: undefined,

@@ -40,11 +40,12 @@ describe("heddle dev", () => {
     ]);
   });
 
-  test("says three lines: where it is, where its data are, and what to do next", async (t) => {
+  test("says four lines: where it is, for Dapr too, where its data are, and what to do next", async (t) => {
     const running = begin(t, ["dev", "--port", "0", appFile], { cwd: temporaryFolder(t) });
     await running.says(/Next/);
-    const [address, data, next, ...others] = running.stdout.trim().split("\n");
+    const [address, grpc, data, next, ...others] = running.stdout.trim().split("\n");
     assert.match(address ?? "", /^Heddle is at {2}http:\/\/127\.0\.0\.1:\d+$/);
+    assert.match(grpc ?? "", /^Dapr, gRPC {4}127\.0\.0\.1:\d+$/);
     assert.match(data ?? "", /^Its data are {2}\.\/\.heddle$/);
     assert.match(next ?? "", /^Next, try {5}npx node .*cli\.ts run approval$/);
     assert.deepEqual([others, running.stderr], [[], ""]);

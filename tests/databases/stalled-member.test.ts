@@ -63,13 +63,15 @@ async function scene(t: TestContext, kind: ServerKind, stallMs: number): Promise
   };
   const owners = async (): Promise<string[]> =>
     [...new Set((await shards()).map((each) => each.replace(/:.*$/, "")))].sort();
-  // Both own shards, and none moves any more.
-  let before = "";
+  // Both own shards, none moves any more, and the child has told of every one that it opened and released.
+  const count = (all: readonly string[], what: string): number => all.filter((each) => each.startsWith(what)).length;
+  let before: string[] = [];
   await until(
     async () => {
       const last = before;
-      before = (await shards()).join(" ");
-      return before === last && (await owners()).join(" ") === "stalled watching";
+      before = await shards();
+      if (before.join(" ") !== last.join(" ") || (await owners()).join(" ") !== "stalled watching") return false;
+      return count(before, "stalled:") === count(events, "shard-opened") - count(events, "shard-released");
     },
     { everyMs: 2 * stallTimings.beatMs },
   );

@@ -200,7 +200,7 @@ describe("6.2 on start", () => {
     assert.equal(waiting.status, "Running");
     assert.equal(taskOf(waiting, "b").status, "Pending");
     assert.match(taskOf(waiting, "b").wait?.text ?? "", /job later, which is not registered/);
-    assert.ok(logger.find("warn", /wait for a job/));
+    assert.ok(logger.find("warn", /wait for job later, which is not registered/));
     assert.equal(engine.health.runningTasks, 0);
     engine.registerJobFunction("later", later.fn);
     assert.deepEqual(await engine.awaitWorkflowInstance(run.instanceId), { a: 1, b: "at last" });

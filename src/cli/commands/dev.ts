@@ -70,13 +70,13 @@ const grpcPort = 4001;
 /** The port of the Durable Task protocol: as set, or its usual one if that is free and its package is installed. */
 async function freeGrpcPort({ host, port, grpcPort: wanted }: ServerConfig): Promise<number | undefined> {
   if (wanted !== undefined) return wanted;
-  // A free port for HTTP means a free one here too.
-  if (port === 0) return 0;
   const [{ freePort }, { hasGrpc }] = await Promise.all([
     import("../free-port.ts"),
     import("../../server/durabletask/grpc-module.ts"),
   ]);
-  return (await hasGrpc()) ? await freePort(host, grpcPort) : undefined;
+  if (!(await hasGrpc())) return undefined;
+  // A free port for HTTP means a free one here too.
+  return port === 0 ? 0 : await freePort(host, grpcPort);
 }
 
 /** Runs the same command without `--watch` in a child process, and restarts it on changes. */

@@ -49,6 +49,8 @@ test("what a definition leaves out has a default", () => {
     retryCount: 0,
     retryPolicy: defaultRetryPolicy,
     domain: undefined,
+    worker: undefined,
+    workerTags: undefined,
     workflowName: undefined,
     workflowVersion: undefined,
     whenParentEnds: undefined,
