@@ -104,6 +104,7 @@ describe("the console's reading of a history", () => {
 });
 
 describe("the layout", () => {
+  const view = { width: 686, height: 528 };
   const chain = (size: number): { ids: string[]; edges: { from: string; to: string }[] } => ({
     ids: Array.from({ length: size }, (_, number) => `n${number}`),
     edges: Array.from({ length: size - 1 }, (_, number) => ({ from: `n${number}`, to: `n${number + 1}` })),
@@ -112,13 +113,14 @@ describe("the layout", () => {
   test("12.4 goes from left to right, for few nodes and for many, and overlaps nothing", () => {
     for (const size of [10, 1000]) {
       const { ids, edges } = chain(size);
-      const { x } = layoutGraph(ids, edges);
-      for (let number = 1; number < size; number++) assert.ok((x[number] ?? 0) > (x[number - 1] ?? 0) + 176);
+      const { x, node } = layoutGraph(ids, edges, view);
+      for (let number = 1; number < size; number++) assert.ok((x[number] ?? 0) > (x[number - 1] ?? 0) + node.width);
     }
     const fan = Array.from({ length: 500 }, (_, number) => `n${number}`);
     const { y } = layoutGraph(
       fan,
       fan.slice(1).map((to) => ({ from: "n0", to })),
+      view,
     );
     assert.equal(new Set(y.slice(1)).size, 499);
   });

@@ -1,9 +1,8 @@
 import type { Event } from "../../../src/kernel/event.ts";
 import type { NodeSpec } from "../../../src/kernel/node-spec.ts";
 import type { HistoryTurn, InstanceView, TaskView } from "../api/model.ts";
-import { waitTextOf } from "../api/waits.ts";
-import { formatDuration } from "../base/format.ts";
 import type { GraphEdge, GraphModel, GraphNode } from "./model.ts";
+import { taskDetail } from "./task-detail.ts";
 
 export interface CodeWords {
   readonly start: string;
@@ -150,7 +149,7 @@ class CodeGraph {
     this.#add({
       id,
       label,
-      detail: task === undefined ? "" : this.#detailOf(task),
+      detail: task === undefined ? "" : taskDetail(task, label, this.#words),
       status: task?.status ?? "Pending",
       kind: task?.kind ?? "job",
       attempt: task?.attempt ?? 0,
@@ -159,17 +158,6 @@ class CodeGraph {
       ...(task?.progress !== undefined && { progress: task.progress.fraction }),
     });
     return id;
-  }
-
-  #detailOf(task: TaskView): string {
-    const wait = waitTextOf(task);
-    if (wait !== undefined) return wait;
-    const parts = [task.job ?? task.kind];
-    if (task.startedAt !== undefined && task.endedAt !== undefined) {
-      parts.push(formatDuration(task.endedAt - task.startedAt));
-    }
-    if (task.attempt > 1) parts.push(this.#words.attempt(task.attempt));
-    return parts.join(" · ");
   }
 
   #settle(id: string): string {

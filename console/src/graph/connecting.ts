@@ -1,6 +1,6 @@
 import { type PointerEvent, useState } from "react";
 import type { Camera } from "./camera.ts";
-import { type Layout, nodeWidth, type Point } from "./layout.ts";
+import type { Layout, Point } from "./layout.ts";
 
 /** Distance from a port within which a pointer grabs it, in pixels of the screen. */
 const portReach = 12;
@@ -22,7 +22,7 @@ function pointOf(event: Pointer): Point {
 /** The place of a node's port on the screen: the middle of its right side. */
 export function portOf({ layout, camera }: Pick<Parts, "layout" | "camera">, number: number): Point {
   return {
-    x: camera.x + ((layout.x[number] ?? 0) + nodeWidth / 2) * camera.k,
+    x: camera.x + ((layout.x[number] ?? 0) + layout.node.width / 2) * camera.k,
     y: camera.y + (layout.y[number] ?? 0) * camera.k,
   };
 }

@@ -1,7 +1,6 @@
 import type { InstanceView, TaskView, Topology } from "../api/model.ts";
-import { waitTextOf } from "../api/waits.ts";
-import { formatDuration } from "../base/format.ts";
 import type { GraphEdge, GraphModel, GraphNode } from "./model.ts";
+import { taskDetail } from "./task-detail.ts";
 
 /** More sub-tasks than this are one node with a histogram. */
 const foldFrom = 13;
@@ -47,7 +46,7 @@ function nodeOf(task: TaskView, words: DagWords): GraphNode {
   return {
     id: task.name,
     label: task.name,
-    detail: detailOf(task, words),
+    detail: taskDetail(task, task.name, words),
     status: task.status,
     kind: task.kind,
     attempt: task.attempt,
@@ -55,18 +54,6 @@ function nodeOf(task: TaskView, words: DagWords): GraphNode {
     ...(task.childInstanceId !== undefined && { childInstanceId: task.childInstanceId }),
     ...(task.progress !== undefined && { progress: task.progress.fraction }),
   };
-}
-
-/** The second line of a node: its wait, or its job with duration and attempts. */
-function detailOf(task: TaskView, words: DagWords): string {
-  const wait = waitTextOf(task);
-  if (wait !== undefined) return wait;
-  const parts = [task.job ?? task.kind];
-  if (task.startedAt !== undefined && task.endedAt !== undefined) {
-    parts.push(formatDuration(task.endedAt - task.startedAt));
-  }
-  if (task.attempt > 1) parts.push(words.attempt(task.attempt));
-  return parts.join(" · ");
 }
 
 function edgeState(from: TaskView, to: TaskView, isEnabled: boolean): GraphEdge["state"] {

@@ -1,9 +1,18 @@
 import { formOf, toneOf } from "../base/status.ts";
-import { middleEllipsis } from "../base/format.ts";
 import type { Camera, Size } from "./camera.ts";
 import type { Colours } from "./colours.ts";
-import { type Layout, nodeHeight, nodeWidth } from "./layout.ts";
+import type { Layout } from "./layout.ts";
 import type { GraphEdge, GraphModel, GraphNode } from "./model.ts";
+import {
+  arrowsFrom,
+  detailsFrom,
+  fitDetail,
+  fitText,
+  type Measure,
+  namesFrom,
+  textSize,
+  wrapName,
+} from "./node-text.ts";
 
 export interface Scene {
   readonly model: GraphModel;
@@ -19,10 +28,6 @@ export interface Scene {
   readonly lit: ReadonlySet<number>;
   readonly isMoving: boolean;
 }
-
-/** Below these scales nodes have names only, and are blocks of colour. */
-const namesBelow = 0.55;
-const blocksBelow = 0.26;
 
 const forms = new Map<string, Path2D>();
 
@@ -47,12 +52,12 @@ export function drawScene(context: CanvasRenderingContext2D, scene: Scene, ratio
     bottom: (view.height - camera.y) / camera.k,
   };
   drawEdges(context, scene, area);
-  const { x, y } = scene.layout;
+  const { x, y, node: box } = scene.layout;
   scene.model.nodes.forEach((node, number) => {
-    const left = (x[number] ?? 0) - nodeWidth / 2;
-    const top = (y[number] ?? 0) - nodeHeight / 2;
-    if (left > area.right || left + nodeWidth < area.left || top > area.bottom || top + nodeHeight < area.top) return;
-    if (camera.k < blocksBelow) drawBlock(context, node, { left, top, scene, number });
+    const left = (x[number] ?? 0) - box.width / 2;
+    const top = (y[number] ?? 0) - box.height / 2;
+    if (left > area.right || left + box.width < area.left || top > area.bottom || top + box.height < area.top) return;
+    if (camera.k < namesFrom) drawBlock(context, node, { left, top, scene, number });
     else drawNode(context, node, { left, top, scene, number });
   });
 }
@@ -66,7 +71,7 @@ interface Area {
 
 function drawEdges(context: CanvasRenderingContext2D, scene: Scene, area: Area): void {
   const { colours, camera, model } = scene;
-  const isCoarse = camera.k < blocksBelow || (scene.isMoving && model.edges.length > 1500);
+  const isCoarse = camera.k < namesFrom || (scene.isMoving && model.edges.length > 1500);
   const width = Math.max(1.25, 0.6 / camera.k);
   const styles = {
     pending: { colour: colours.line, dash: [] },
@@ -88,7 +93,7 @@ function drawEdges(context: CanvasRenderingContext2D, scene: Scene, area: Area):
   }
   context.globalAlpha = 1;
   context.setLineDash([]);
-  if (!isCoarse && camera.k >= namesBelow) {
+  if (!isCoarse && camera.k >= arrowsFrom) {
     model.edges.forEach((edge, number) => isSeen(scene, number, area) && drawEdgeEnd(context, scene, edge, number));
   }
 }
@@ -103,10 +108,10 @@ function isSeen({ layout, ends }: Scene, number: number, area: Area): boolean {
 }
 
 function traceEdge(context: CanvasRenderingContext2D, scene: Scene, number: number, isCoarse: boolean): void {
-  const { x, y, bends } = scene.layout;
+  const { x, y, bends, node } = scene.layout;
   const [a = 0, b = 0] = scene.ends[number] ?? [];
-  const [ax, ay] = [(x[a] ?? 0) + nodeWidth / 2, y[a] ?? 0];
-  const [bx, by] = [(x[b] ?? 0) - nodeWidth / 2, y[b] ?? 0];
+  const [ax, ay] = [(x[a] ?? 0) + node.width / 2, y[a] ?? 0];
+  const [bx, by] = [(x[b] ?? 0) - node.width / 2, y[b] ?? 0];
   context.moveTo(ax, ay);
   if (isCoarse) {
     context.lineTo(bx, by);
@@ -127,9 +132,9 @@ function curveTo(context: CanvasRenderingContext2D, [ax, ay]: [number, number], 
 }
 
 function drawEdgeEnd(context: CanvasRenderingContext2D, scene: Scene, edge: GraphEdge, number: number): void {
-  const { x, y } = scene.layout;
+  const { x, y, node } = scene.layout;
   const [a = 0, b = 0] = scene.ends[number] ?? [];
-  const [bx, by] = [(x[b] ?? 0) - nodeWidth / 2, y[b] ?? 0];
+  const [bx, by] = [(x[b] ?? 0) - node.width / 2, y[b] ?? 0];
   context.fillStyle = edge.state === "taken" ? scene.colours.quiet : scene.colours.lineStrong;
   context.beginPath();
   context.moveTo(bx, by);
@@ -137,15 +142,17 @@ function drawEdgeEnd(context: CanvasRenderingContext2D, scene: Scene, edge: Grap
   context.lineTo(bx - 6, by + 3.5);
   context.fill();
   if (edge.label === undefined) return;
-  const [ax, ay] = [(x[a] ?? 0) + nodeWidth / 2, y[a] ?? 0];
+  const [ax, ay] = [(x[a] ?? 0) + node.width / 2, y[a] ?? 0];
   const [cx, cy] = [ax + (bx - ax) * 0.5, ay + (by - ay) * 0.5];
-  context.font = `11px ${fontOf()}`;
-  const width = context.measureText(edge.label).width + 10;
+  const size = textSize(11, scene.camera.k);
+  const measure = measureWith(context, size);
+  const label = fitText(edge.label, bx - ax - 8, measure);
+  const width = measure(label) + 8;
   context.fillStyle = scene.colours.page;
-  context.fillRect(cx - width / 2, cy - 8, width, 16);
+  context.fillRect(cx - width / 2, cy - size * 0.7, width, size * 1.4);
   context.fillStyle = scene.colours.quiet;
   context.textAlign = "center";
-  context.fillText(edge.label, cx, cy + 4);
+  context.fillText(label, cx, cy + size * 0.36);
   context.textAlign = "left";
 }
 
@@ -158,6 +165,7 @@ interface Placed {
 
 function drawBlock(context: CanvasRenderingContext2D, node: GraphNode, { left, top, scene, number }: Placed): void {
   const { colours } = scene;
+  const { width: nodeWidth, height: nodeHeight } = scene.layout.node;
   context.fillStyle = node.status === undefined ? colours.lineStrong : colours.fill[toneOf(node.status)];
   context.globalAlpha = isDimmed(scene, number) ? 0.3 : 1;
   context.fillRect(left, top, nodeWidth, nodeHeight);
@@ -174,10 +182,11 @@ function isDimmed({ lit }: Scene, number: number): boolean {
 
 function drawNode(context: CanvasRenderingContext2D, node: GraphNode, placed: Placed): void {
   const { left, top, scene, number } = placed;
-  const { colours, camera } = scene;
+  const { colours } = scene;
+  const { width: nodeWidth, height: nodeHeight } = scene.layout.node;
   const tone = node.status === undefined ? undefined : toneOf(node.status);
   context.globalAlpha = isDimmed(scene, number) ? 0.35 : 1;
-  traceOutline(context, node, left, top);
+  traceOutline(context, node, placed);
   context.fillStyle = scene.hovered === number ? colours.raised : colours.card;
   context.fill();
   const isBox = node.kind === "job" || node.kind === "nested" || node.kind === "fold";
@@ -190,64 +199,86 @@ function drawNode(context: CanvasRenderingContext2D, node: GraphNode, placed: Pl
     context.restore();
   }
   drawBorder(context, node, placed);
-  const isNamed = camera.k < namesBelow;
-  const textLeft = left + (node.status === undefined ? 12 : 32);
-  if (node.status !== undefined) drawForm(context, node.status, left + 11, top + nodeHeight / 2 - 8, colours);
-  context.fillStyle = tone === "off" ? colours.ink.off : colours.text;
-  context.font = `${isNamed ? 15 : 13}px ${fontOf()}`;
-  context.textBaseline = "alphabetic";
-  const room = left + nodeWidth - textLeft - (isBox ? 8 : 14);
-  context.fillText(fitText(context, node.label, room), textLeft, top + (isNamed ? 28 : 20));
-  if (!isNamed) drawDetail(context, node, { ...placed, left: textLeft });
+  const isNarrow = scene.layout.node.width < 150;
+  const inset = (node.status === undefined ? 10 : isNarrow ? 27 : 32) + (node.kind === "decision" ? 4 : 0);
+  if (node.status !== undefined) {
+    drawForm(context, node.status, left + inset - 21, top + nodeHeight / 2 - 8, colours);
+  }
+  drawText(context, node, { ...placed, left: left + inset, room: nodeWidth - inset - (isBox ? 6 : 14) });
   context.globalAlpha = 1;
 }
 
-function drawDetail(context: CanvasRenderingContext2D, node: GraphNode, { left, top, scene }: Placed): void {
-  const { colours } = scene;
-  if (node.counts !== undefined) return drawCounts(context, node.counts, { left, top, colours });
-  context.font = `11px ${fontOf()}`;
+/** The name, in two lines where nodes are narrow, and the second line, as a block in the middle of the node's height. */
+function drawText(
+  context: CanvasRenderingContext2D,
+  node: GraphNode,
+  { left, top, scene, room }: Placed & { readonly room: number },
+): void {
+  const { colours, camera, layout } = scene;
+  const isNarrow = layout.node.width < 150;
+  const size = textSize(13, camera.k);
+  const measure = measureWith(context, size);
+  const lines = isNarrow ? wrapName(node.label, room, measure) : [fitText(node.label, room, measure)];
+  const detailSize = textSize(11, camera.k);
+  const hasDetail = camera.k >= detailsFrom && (node.counts !== undefined || node.detail !== "");
+  const height = lines.length * size * 1.2 + (hasDetail ? detailSize * 1.25 : 0);
+  let baseline = top + (layout.node.height - height) / 2 + size * 0.95;
+  context.fillStyle = node.status !== undefined && toneOf(node.status) === "off" ? colours.ink.off : colours.text;
+  context.textBaseline = "alphabetic";
+  for (const line of lines) {
+    context.fillText(line, left, baseline);
+    baseline += size * 1.2;
+  }
+  if (!hasDetail) return;
+  baseline += (detailSize - size) * 0.95;
+  const measureDetail = measureWith(context, detailSize);
   context.fillStyle = colours.quiet;
-  const isBox = node.kind === "job" || node.kind === "nested";
-  const room = nodeWidth - (node.status === undefined ? 12 : 32) - (isBox ? 8 : 16);
-  context.fillText(fitText(context, node.detail, room), left, top + 36);
+  if (node.counts !== undefined) drawCounts(context, node.counts, { left, baseline, room, colours });
+  else context.fillText(fitDetail(node.detail, room, measureDetail), left, baseline);
 }
 
-/** Shortens a text in its middle until it fits. */
-function fitText(context: CanvasRenderingContext2D, text: string, room: number): string {
-  const { width } = context.measureText(text);
-  if (width <= room) return text;
-  let length = Math.max(4, Math.floor((text.length * room) / width));
-  while (length > 4 && context.measureText(middleEllipsis(text, length)).width > room) length--;
-  return middleEllipsis(text, length);
+/** Sets the font. */
+function measureWith(context: CanvasRenderingContext2D, size: number): Measure {
+  context.font = `${size}px ${fontOf()}`;
+  return (text) => context.measureText(text).width;
+}
+
+interface CountsPlace {
+  readonly left: number;
+  readonly baseline: number;
+  readonly room: number;
+  readonly colours: Colours;
 }
 
 /** A stacked bar of the sub-tasks' statuses. */
 function drawCounts(
   context: CanvasRenderingContext2D,
   counts: Readonly<Record<string, number>>,
-  { left, top, colours }: { readonly left: number; readonly top: number; readonly colours: Colours },
+  { left, baseline, room, colours }: CountsPlace,
 ): void {
   const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
   const done = total - (counts["Pending"] ?? 0) - (counts["Running"] ?? 0);
-  const width = 76;
+  const label = `${done}/${total}`;
+  const width = Math.max(16, room - context.measureText(label).width - 6);
   let at = left;
   for (const status of ["Success", "Skipped", "Failed", "TimeoutFailed", "Stopped", "Running", "Canceled", "Pending"]) {
     const part = ((counts[status] ?? 0) / Math.max(1, total)) * width;
     context.fillStyle = status === "Pending" ? colours.line : colours.fill[toneOf(status)];
-    context.fillRect(at, top + 29, part, 6);
+    context.fillRect(at, baseline - 7, part, 6);
     at += part;
   }
-  context.font = `11px ${fontOf()}`;
   context.fillStyle = colours.quiet;
-  context.fillText(`${done}/${total}`, left + width + 6, top + 36);
+  context.fillText(label, left + width + 6, baseline);
 }
 
-function drawBorder(context: CanvasRenderingContext2D, node: GraphNode, { left, top, scene, number }: Placed): void {
+function drawBorder(context: CanvasRenderingContext2D, node: GraphNode, placed: Placed): void {
+  const { left, top, scene, number } = placed;
   const { colours, selected } = scene;
+  const { width: nodeWidth, height: nodeHeight } = scene.layout.node;
   const tone = node.status === undefined ? undefined : toneOf(node.status);
   const isBox = node.kind === "job" || node.kind === "nested" || node.kind === "fold";
   const isStrong = tone !== undefined && tone !== "off" && (tone === "running" || tone === "failed" || !isBox);
-  traceOutline(context, node, left, top);
+  traceOutline(context, node, placed);
   context.setLineDash(tone === "off" ? [4, 3] : []);
   context.strokeStyle = isStrong ? colours.fill[tone] : colours.lineStrong;
   context.lineWidth = 1.1;
@@ -270,7 +301,8 @@ function drawBorder(context: CanvasRenderingContext2D, node: GraphNode, { left, 
   context.stroke();
 }
 
-function traceOutline(context: CanvasRenderingContext2D, node: GraphNode, left: number, top: number): void {
+function traceOutline(context: CanvasRenderingContext2D, node: GraphNode, { left, top, scene }: Placed): void {
+  const { width: nodeWidth, height: nodeHeight } = scene.layout.node;
   context.beginPath();
   if (node.kind === "decision") {
     const cut = 11;

@@ -7,13 +7,13 @@ import { useIsDark } from "../shell/theme.ts";
 import { useKeys } from "../shell/keys.ts";
 import { useText } from "../text/define-text.ts";
 import { graphText } from "../text/graph-text.ts";
-import { type Camera, fitCamera, reveal, type Size, zoomAt } from "./camera.ts";
+import { type Camera, fitCamera, isCut, reveal, type Size, zoomAt } from "./camera.ts";
 import { readColours } from "./colours.ts";
 import { useConnecting } from "./connecting.ts";
 import { ConnectingOverlay } from "./connecting-overlay.tsx";
 import { drawScene, type Scene } from "./draw.ts";
 import { Minimap } from "./minimap.tsx";
-import { type Layout, layoutGraph, nodeHeight, nodeWidth } from "./layout.ts";
+import { type Layout, layoutGraph } from "./layout.ts";
 import type { GraphModel } from "./model.ts";
 import "../styles/graph.css";
 
@@ -35,16 +35,21 @@ interface Structure {
   readonly ends: readonly (readonly [number, number])[];
 }
 
-/** Positions depend on the nodes and edges alone, so that a change of status moves nothing. */
-function useStructure(model: GraphModel): Structure {
+/** Positions depend on the nodes, the edges and the view, so that a change of status moves nothing. */
+function useStructure(model: GraphModel, view: Size, hasMoved: { readonly current: boolean }): Structure {
+  const before = useRef<{ readonly key: string; readonly structure: Structure }>(undefined);
   const key = `${model.nodes.map(({ id }) => id).join(" ")}|${model.edges.map(({ from, to }) => `${from}>${to}`).join(" ")}`;
   return useMemo(() => {
+    // A graph that somebody has moved keeps its shape while the view changes its size.
+    if (hasMoved.current && before.current?.key === key) return before.current.structure;
     const ids = model.nodes.map(({ id }) => id);
     const numberOf = new Map(ids.map((id, number) => [id, number]));
     const ends = model.edges.map(({ from, to }) => [numberOf.get(from) ?? 0, numberOf.get(to) ?? 0] as const);
-    return { layout: layoutGraph(ids, model.edges), numberOf, ends };
+    const structure = { layout: layoutGraph(ids, model.edges, view), numberOf, ends };
+    before.current = { key, structure };
+    return structure;
     // oxlint-disable-next-line react-hooks/exhaustive-deps -- the key stands for the nodes and edges
-  }, [key]);
+  }, [key, view]);
 }
 
 function useSize(): [Size, (element: HTMLElement | null) => void] {
@@ -74,23 +79,52 @@ function useWay(number: number | undefined, ends: Structure["ends"]): ReadonlySe
   return useMemo(() => (number === undefined ? noNodes : upstreamOf(number, ends)), [number, ends]);
 }
 
+interface CameraParts {
+  readonly layout: Layout;
+  readonly view: Size;
+  readonly selected: number | undefined;
+  /** The node to show first if the graph is larger than the view. */
+  readonly first: number | undefined;
+  readonly hasMoved: { current: boolean };
+}
+
 /** The camera fits the graph until it is moved, and follows the selection. */
-function useCamera(layout: Layout, view: Size, selected: number | undefined) {
+function useCamera({ layout, view, selected, first, hasMoved }: CameraParts) {
   const [camera, setCamera] = useState<Camera>({ x: 0, y: 0, k: 1 });
-  const hasMoved = useRef(false);
+  const latestFirst = useRef(first);
+  latestFirst.current = first;
+  const showNode = (current: Camera, number: number): Camera => {
+    const at = { x: layout.x[number] ?? 0, y: layout.y[number] ?? 0 };
+    return reveal(current, at, { view, node: layout.node });
+  };
+  const fitted = (): Camera => {
+    const whole = fitCamera(layout, view);
+    const number = latestFirst.current;
+    return number !== undefined && isCut(layout, whole, view) ? showNode(whole, number) : whole;
+  };
   const fit = (): void => {
     hasMoved.current = false;
-    setCamera(fitCamera(layout, view));
+    setCamera(fitted());
   };
   useEffect(() => {
-    if (view.width > 0 && !hasMoved.current) setCamera(fitCamera(layout, view));
+    if (view.width > 0 && !hasMoved.current) setCamera(fitted());
+    // oxlint-disable-next-line react-hooks/exhaustive-deps -- the layout and the view are all that a fit depends on
   }, [layout, view]);
   useEffect(() => {
     if (selected === undefined || view.width === 0) return;
-    const at = { x: layout.x[selected] ?? 0, y: layout.y[selected] ?? 0 };
-    setCamera((current) => reveal(current, at, view));
+    setCamera((current) => showNode(current, selected));
+    // oxlint-disable-next-line react-hooks/exhaustive-deps -- the same
   }, [selected, layout, view]);
-  return { camera, setCamera, hasMoved, fit };
+  return { camera, setCamera, fit };
+}
+
+/** The node that somebody who opens the graph looks for: the first that failed, or the first that runs. */
+function firstOfInterest({ nodes }: GraphModel): number | undefined {
+  for (const tone of ["failed", "running"]) {
+    const found = nodes.findIndex(({ status }) => status !== undefined && toneOf(status) === tone);
+    if (found !== -1) return found;
+  }
+  return undefined;
 }
 
 /** Draws the scene once a frame, whenever something in it has changed. */
@@ -126,7 +160,7 @@ function hitTest(
   const x = (event.clientX - box.left - camera.x) / camera.k;
   const y = (event.clientY - box.top - camera.y) / camera.k;
   const found = layout.x.findIndex((at, number) => {
-    return Math.abs(at - x) <= nodeWidth / 2 && Math.abs((layout.y[number] ?? 0) - y) <= nodeHeight / 2;
+    return Math.abs(at - x) <= layout.node.width / 2 && Math.abs((layout.y[number] ?? 0) - y) <= layout.node.height / 2;
   });
   return found === -1 ? undefined : found;
 }
@@ -136,13 +170,15 @@ export function GraphView({ model, selected, onSelect, onOpen, onConnect }: Grap
   const text = useText(graphText);
   const canvas = useRef<HTMLCanvasElement>(null);
   const [view, setFrame] = useSize();
-  const structure = useStructure(model);
+  const hasMoved = useRef(false);
+  const structure = useStructure(model, view, hasMoved);
   const { layout, numberOf, ends } = structure;
   const [hovered, setHovered] = useState<number>();
   const [showsWay, setShowsWay] = useState(false);
   const selectedNumber = selected === undefined ? undefined : numberOf.get(selected);
   const lit = useWay(showsWay ? selectedNumber : undefined, ends);
-  const { camera, setCamera, hasMoved, fit } = useCamera(layout, view, selectedNumber);
+  const first = firstOfInterest(model);
+  const { camera, setCamera, fit } = useCamera({ layout, view, selected: selectedNumber, first, hasMoved });
   const pan = usePan({ canvas, camera, setCamera, hasMoved });
 
   const { isMoving } = pan;
@@ -189,7 +225,7 @@ export function GraphView({ model, selected, onSelect, onOpen, onConnect }: Grap
         onFit={fit}
         {...(selectedNumber !== undefined && { way: { isOn: showsWay, onChange: setShowsWay } })}
       />
-      {model.nodes.length >= minimapFrom && (
+      {(model.nodes.length >= minimapFrom || isCut(layout, camera, view)) && (
         <Minimap model={model} layout={layout} camera={camera} view={view} onMove={move} />
       )}
     </div>

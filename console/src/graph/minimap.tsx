@@ -2,7 +2,7 @@ import { type PointerEvent, useEffect, useRef } from "react";
 import { toneOf } from "../base/status.ts";
 import type { Camera, Size } from "./camera.ts";
 import { readColours } from "./colours.ts";
-import { type Layout, nodeHeight, nodeWidth } from "./layout.ts";
+import type { Layout } from "./layout.ts";
 import type { GraphModel } from "./model.ts";
 
 const box: Size = { width: 168, height: 104 };
@@ -29,8 +29,16 @@ export function Minimap({ model, layout, camera, view, onMove }: MinimapProps) {
     const colours = readColours();
     model.nodes.forEach((node, number) => {
       context.fillStyle = node.status === undefined ? colours.lineStrong : colours.fill[toneOf(node.status)];
-      const [x, y] = [(layout.x[number] ?? 0) - nodeWidth / 2, (layout.y[number] ?? 0) - nodeHeight / 2];
-      context.fillRect(x * scale, y * scale, Math.max(1, nodeWidth * scale), Math.max(1, nodeHeight * scale));
+      const [x, y] = [
+        (layout.x[number] ?? 0) - layout.node.width / 2,
+        (layout.y[number] ?? 0) - layout.node.height / 2,
+      ];
+      context.fillRect(
+        x * scale,
+        y * scale,
+        Math.max(1, layout.node.width * scale),
+        Math.max(1, layout.node.height * scale),
+      );
     });
     context.strokeStyle = colours.focus;
     context.lineWidth = 1.5;
