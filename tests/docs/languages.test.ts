@@ -1,4 +1,4 @@
-/** Spec §14.1: a page in Chinese has the headings and the code of its English original. */
+/** Spec §14.1: a page in Chinese has the headings, the tables and the code of its English original. */
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +11,13 @@ const translations = globSync(["README.zh-CN.md", "docs/zh/**/*.md"], { cwd: roo
 
 describe("14.1 pages in two languages", () => {
   test("are there", () => {
-    for (const path of ["README.zh-CN.md", "docs/zh/getting-started.md"]) assert.ok(translations.includes(path), path);
+    assert.deepEqual(translations.toSorted(), [
+      "README.zh-CN.md",
+      "docs/zh/coming-from.md",
+      "docs/zh/getting-started.md",
+      "docs/zh/guide.md",
+      "docs/zh/recipes.md",
+    ]);
   });
 
   for (const path of translations) {
@@ -26,8 +32,22 @@ describe("14.1 pages in two languages", () => {
   }
 });
 
+/** Words of the console and the pages, and the words that were used for the same before. */
+const replaced = { 业务域: /资源域/, 判断: /决策/, 槽位: /空位/ };
+
+describe("14.1 the console and the pages in Chinese", () => {
+  const texts = globSync("console/src/text/*.ts", { cwd: root });
+
+  test("have one word for one thing", () => {
+    assert.ok(texts.length > 5);
+    for (const path of [...translations, ...texts]) {
+      for (const [word, other] of Object.entries(replaced)) assert.doesNotMatch(read(path), other, `${path}: ${word}`);
+    }
+  });
+});
+
 describe("a page that drifted is noticed", () => {
-  const page = "# A\n\n```sh\nnpm test # all\n```\n\n## B\n\n```ts\nrun(1); // one\n```\n";
+  const page = "# A\n\n```sh\nnpm test # all\n```\n\n## B\n\n| a |\n|---|\n\n```ts\nrun(1); // one\n```\n";
 
   test("comments may differ", () => {
     const other = page.replace("# all", "# 全部").replace("// one", "// 一").replace("## B", "## 乙");
@@ -35,8 +55,14 @@ describe("a page that drifted is noticed", () => {
   });
 
   test("a heading that is missing, or on another level", () => {
-    assert.equal(differences(page, page.replace("## B\n", "")).length, 1);
-    assert.equal(differences(page, page.replace("## B", "### B")).length, 1);
+    for (const other of ["", "### B\n"]) {
+      assert.match(differences(page, page.replace("## B\n", other))[0] ?? "", /^headings: 1 2 in English/);
+    }
+  });
+
+  test("a row of a table that is missing, or in another section", () => {
+    assert.equal(differences(page, page.replace("|---|\n", "")).length, 1);
+    assert.equal(differences(page, page.replace("| a |\n", "").replace("# A\n", "# A\n\n| a |\n")).length, 1);
   });
 
   test("code that differs, or is missing", () => {
@@ -57,6 +83,8 @@ function differences(original: string, translation: string): string[] {
   const found: string[] = [];
   const [levels, others] = [levelsOf(original), levelsOf(translation)];
   if (levels !== others) found.push(`headings: ${levels} in English, ${others} in Chinese`);
+  const [rows, theirRows] = [rowsOf(original), rowsOf(translation)];
+  if (rows !== theirRows) found.push(`rows of tables by section: ${rows} in English, ${theirRows} in Chinese`);
   const [blocks, theirs] = [blocksOf(original), blocksOf(translation)];
   if (blocks.length !== theirs.length) {
     found.push(`${blocks.length} code blocks in English, ${theirs.length} in Chinese`);
@@ -71,6 +99,12 @@ function differences(original: string, translation: string): string[] {
 function levelsOf(page: string): string {
   const text = page.replaceAll(/^```.*?^```$/gms, "");
   return [...text.matchAll(/^(#+) /gm)].map((heading) => (heading[1] ?? "").length).join(" ");
+}
+
+/** The number of rows of tables in each section. */
+function rowsOf(page: string): string {
+  const sections = page.replaceAll(/^```.*?^```$/gms, "").split(/^#+ /m);
+  return sections.map((section) => [...section.matchAll(/^\|/gm)].length).join(" ");
 }
 
 /** Code without comments and the white space before them. */

@@ -81,7 +81,7 @@ export const shellText = defineText({
     instances: "实例",
     schedules: "调度",
     jobs: "作业",
-    domains: "资源域",
+    domains: "业务域",
     workers: "工作节点",
     cluster: "集群",
     audit: "审计日志",

@@ -22,7 +22,7 @@ export const timelineText = defineText({
   },
   zh: {
     empty: "尚无任务被调度",
-    queue: "等待空位",
+    queue: "等待槽位",
     run: (attempt: number) => `第 ${attempt} 次尝试`,
     backoff: "等待下一次尝试",
     timer: "定时器",
@@ -31,7 +31,7 @@ export const timelineText = defineText({
     criticalShare: (share: string) => `关键路径：占总时间 ${share}`,
     generation: (number: number) => `第 ${number} 轮`,
     allGenerations: "全部轮次",
-    legendQueue: "等待空位",
+    legendQueue: "等待槽位",
     legendRun: "执行",
     legendBackoff: "退避",
     legendTimer: "休眠",
