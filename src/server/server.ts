@@ -26,6 +26,7 @@ import { Deadlines } from "./http/deadlines.ts";
 import { RequestKeys } from "./http/request-keys.ts";
 import type { Handlers } from "./http/handler.ts";
 import { mountRoutes } from "./http/route-table.ts";
+import { daprRoutes } from "./durabletask/dapr-routes.ts";
 import { GrpcServer, type GrpcServerParts } from "./durabletask/grpc-server.ts";
 import { loadGrpc } from "./durabletask/grpc-module.ts";
 import { TaskHub } from "./durabletask/task-hub.ts";
@@ -282,7 +283,11 @@ export class Server {
     sessionRoutes(app, { guard, audit, clock, version, isTls: tls !== undefined });
     const answerMs = requestTimeoutMs;
     const [keys, storeHealth] = [this.#keys, this.#storeHealth];
-    mountRoutes(app, { handlersIn, guard, audit, keys, storeHealth, deadlines, logger, bodyLimitBytes, answerMs });
+    const hubOf = makeOnce((space: ServerNamespace) => new TaskHub({ ...space, store, taskLogs }));
+    const hubIn = (namespace: string): TaskHub => hubOf(inNamespace(namespace));
+    const limits = { deadlines, logger, bodyLimitBytes, answerMs };
+    await daprRoutes(app, { hubIn, guard, audit, readiness: this.#readiness, storeHealth, version, ...limits });
+    mountRoutes(app, { handlersIn, guard, audit, keys, storeHealth, ...limits });
     actuatorRoutes(app, {
       engine,
       metrics,
@@ -292,14 +297,16 @@ export class Server {
       info: { name: "heddle", version, node: process.version, startedAt: clock.now() },
       shutDown: () => void this.stop(),
     });
-    return { app, grpc: await this.#makeGrpc({ guard, deadlines, tls: tlsFiles }) };
+    return { app, grpc: await this.#makeGrpc({ guard, deadlines, tls: tlsFiles }, hubIn) };
   }
 
-  async #makeGrpc(parts: Pick<GrpcServerParts, "guard" | "deadlines" | "tls">): Promise<GrpcServer | undefined> {
+  async #makeGrpc(
+    parts: Pick<GrpcServerParts, "guard" | "deadlines" | "tls">,
+    hubIn: (namespace: string) => TaskHub,
+  ): Promise<GrpcServer | undefined> {
     const { grpcPort, bodyLimitBytes, requestTimeoutSeconds } = this.#config;
     if (grpcPort === undefined) return undefined;
-    const [store, namespaces, { taskLogs }] = [this.#store, this.#namespaces, this.#observers];
-    const hubOf = makeOnce((space: ServerNamespace) => new TaskHub({ ...space, store, taskLogs }));
+    const namespaces = this.#namespaces;
     return new GrpcServer({
       ...parts,
       grpc: await loadGrpc(),
@@ -307,7 +314,7 @@ export class Server {
       enter: (namespace, isChange) => {
         if (isChange) namespaces.get(namespace);
         const leave = namespaces.visit(namespace);
-        return { hub: hubOf(namespaces.find(namespace)), leave };
+        return { hub: hubIn(namespace), leave };
       },
       readiness: this.#readiness,
       storeHealth: this.#storeHealth,

@@ -107,6 +107,34 @@ export async function daprClient(t: TestContext, port: number, daprApiToken?: st
   return stopped(t, client);
 }
 
+export interface DaprHttpClient {
+  readonly workflow: {
+    start(name: string, input?: unknown, instanceId?: string): Promise<string>;
+    get(id: string): Promise<DaprHttpState>;
+    raise(id: string, event: string, data?: unknown): Promise<void>;
+    pause(id: string): Promise<void>;
+    resume(id: string): Promise<void>;
+    terminate(id: string): Promise<void>;
+    purge(id: string): Promise<void>;
+  };
+  stop(): Promise<void>;
+}
+
+export interface DaprHttpState {
+  readonly workflowName: string;
+  readonly runtimeStatus: string;
+  readonly createdAt: Date;
+  readonly properties: Record<string, string>;
+}
+
+/** Dapr's client over HTTP. */
+export async function daprHttpClient(t: TestContext, url: string, daprApiToken: string): Promise<DaprHttpClient> {
+  const { DaprClient } = await load<{ DaprClient: new (options: object) => DaprHttpClient }>("@dapr/dapr");
+  const { hostname: daprHost, port: daprPort } = new URL(url);
+  const logger = { level: "error" };
+  return stopped(t, new DaprClient({ daprHost, daprPort, communicationProtocol: "http", daprApiToken, logger }));
+}
+
 const quiet = { error: () => undefined, warn: () => undefined, info: () => undefined, debug: () => undefined };
 
 function stopped<T extends { stop(): Promise<void> }>(t: TestContext, client: T): T {
