@@ -757,7 +757,7 @@ export class Dispatcher {
   }
 
   /** Takes a slot of its domain for an attempt that runs and is not followed here; the returned function frees it. */
-  holdSlot({ attemptId, domain }: TaskRun): () => void {
+  holdSlot({ attemptId, domain }: Pick<TaskRun, "attemptId" | "domain">): () => void {
     const { slots } = this.#pools.of(domain);
     const name = `${attemptId} until it stops, ${++this.#stops}`;
     slots.add(name);

@@ -1,4 +1,4 @@
-import type { WorkerAnswer } from "./worker.ts";
+import type { ConnectedWorker, WorkerAnswer } from "./worker.ts";
 import type { AttemptDescriptor } from "./attempt-descriptor.ts";
 import type { Grant } from "./session-message.ts";
 
@@ -38,6 +38,15 @@ export class SessionAttempt {
     this.isConfirmed = true;
     this.message = undefined;
   }
+}
+
+export interface AnnouncedAttempt {
+  readonly worker: ConnectedWorker;
+  readonly descriptor: AttemptDescriptor;
+  /** The outcome for `Dispatcher.adopt`; settled at once if the attempt has ended. */
+  readonly outcome: Promise<WorkerAnswer>;
+  /** Makes the worker stop the attempt, or forget its result, because no owner wants it. */
+  decline(): void;
 }
 
 /** An aborted attempt that the worker may not have stopped yet. */

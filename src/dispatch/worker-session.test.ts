@@ -14,7 +14,8 @@ import { parseMemberMessage } from "./session-schema.ts";
 import type { TaskLogLine } from "./task-log.ts";
 import type { TaskRun } from "./task-run.ts";
 import type { WorkerAnswer } from "./worker.ts";
-import type { AnnouncedAttempt, SessionParts } from "./worker-session.ts";
+import type { AnnouncedAttempt } from "./session-attempt.ts";
+import type { SessionParts } from "./worker-session.ts";
 import { WorkerSession } from "./worker-session.ts";
 import { WorkerSessions } from "./worker-sessions.ts";
 import { LogBook } from "../testing/log-book.rig.ts";
@@ -348,6 +349,34 @@ describe("a session", () => {
   });
 });
 
+describe("a worker that has to be recorded", () => {
+  test("gets its grant when that is done", async () => {
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const rig = new SessionRig({ prepareGrant: () => promise });
+    rig.reconnect();
+    rig.link.take();
+    const answer = rig.session.execute(makeRun(owner, "a", { domain: "red" }), new Abort());
+    await settle();
+    assert.deepEqual(rig.link.take(), []);
+    resolve(true);
+    await settle();
+    rig.result("a", rig.link.last("Grant").grant);
+    assert.equal((await answer).kind, "success");
+  });
+
+  test("is granted nothing if that fails, and is not asked again before its next heartbeat", async () => {
+    const rig = new SessionRig({ prepareGrant: () => Promise.resolve(false) });
+    rig.reconnect();
+    rig.link.take();
+    const answer = await rig.session.execute(makeRun(owner, "a", { domain: "red" }), new Abort());
+    assert.equal(answer.kind, "refused");
+    assert.deepEqual(rig.link.take(), []);
+    assert.equal(rig.session.freeSlots, 0);
+    rig.heartbeat(0);
+    assert.equal(rig.session.freeSlots, 2);
+  });
+});
+
 describe("a worker that is out of touch", () => {
   test("gets nothing from the moment its link closes, or it misses a heartbeat, until it is heard again", async () => {
     const rig = connected();
@@ -630,10 +659,22 @@ describe("what a worker brings along", () => {
     rig.announced[1]?.decline();
     const reason = { name: "AbortError", message: "the attempt is not wanted" };
     assert.deepEqual(rig.link.last("Abort"), { type: "Abort", attemptId: "a", grant: 0, reason });
-    assert.equal(rig.session.freeSlots, 2);
+    assert.deepEqual([rig.session.freeSlots, rig.session.hasStrays], [1, true]);
     rig.heartbeat(0, [{ attemptId: "a", grant: 0 }]);
     assert.equal(rig.announced.length, 2);
     assert.deepEqual(rig.link.last("Renewed").unwanted, [{ attemptId: "a", grant: 0 }]);
+    assert.deepEqual([rig.session.freeSlots, rig.session.hasStrays], [1, true]);
+    rig.heartbeat(0, []);
+    assert.deepEqual([rig.session.freeSlots, rig.session.hasStrays], [2, false]);
+  });
+
+  test("keeps its slot until the worker has stopped it, and its end is told", () => {
+    const rig = bringing({ running });
+    rig.announced[0]?.decline();
+    const { changes } = rig;
+    rig.say({ type: "Refused", attemptId: "a", grant: 0, why: "the task was aborted" });
+    assert.deepEqual([rig.session.freeSlots, rig.session.hasStrays], [2, false]);
+    assert.equal(rig.changes, changes + 1);
   });
 
   test("needs no grant if it is started here", async () => {

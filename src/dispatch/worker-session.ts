@@ -7,7 +7,7 @@ import type { Outcome } from "../kernel/input.ts";
 import type { Abort } from "./abort.ts";
 import { type AttemptDescriptor, describeAttempt, localNames } from "./attempt-descriptor.ts";
 import type { OnReport } from "./attempt-report.ts";
-import { type ReportedResult, SessionAttempt, type StoppingAttempt } from "./session-attempt.ts";
+import { type AnnouncedAttempt, type ReportedResult, SessionAttempt, type StoppingAttempt } from "./session-attempt.ts";
 import type { Link } from "./link.ts";
 import {
   formatMessage,
@@ -46,6 +46,8 @@ export interface SessionParts {
    * adopted or declined.
    */
   readonly onAnnounced: (attempt: AnnouncedAttempt) => void;
+  /** Resolves with true when the worker can be granted an attempt of the domain; undefined if it can at once. */
+  readonly prepareGrant?: ((session: WorkerSession, domain: string) => Promise<boolean> | undefined) | undefined;
   readonly onTaskLog?: OnTaskLog | undefined;
   readonly onReport?: OnReport | undefined;
   /** Called with the details of its jobs when a worker has connected. */
@@ -60,15 +62,6 @@ const heartbeatsUntilUnreachable = 1.5;
 
 /** `lost`: no heartbeat for too long. `left`: the worker stopped. `closed`: this member disconnected it. */
 export type SessionEnd = "lost" | "left" | "closed";
-
-export interface AnnouncedAttempt {
-  readonly worker: ConnectedWorker;
-  readonly descriptor: AttemptDescriptor;
-  /** The outcome for `Dispatcher.adopt`; settled at once if the attempt has ended. */
-  readonly outcome: Promise<WorkerAnswer>;
-  /** Makes the worker stop the attempt, or forget its result, because no owner wants it. */
-  decline(): void;
-}
 
 /**
  * The member's end of a session with a remote worker. It lasts through all connections of the worker to this member, until
@@ -180,6 +173,11 @@ export class WorkerSession implements ConnectedWorker {
   get freeSlots(): number {
     if (!this.isReachable || this.#isRefusing || this.#isDraining) return 0;
     return Math.max(0, this.slots - this.#attempts.size - this.#reserved.size - this.#stopping.size);
+  }
+
+  /** True if the worker may run attempts that nobody follows here. */
+  get hasStrays(): boolean {
+    return this.#stopping.size > 0 || [...this.#attempts.values()].some(({ isFollowed }) => !isFollowed);
   }
 
   hasJob(id: string): boolean {
@@ -373,8 +371,10 @@ export class WorkerSession implements ConnectedWorker {
     const grants = new Map(listed.map(({ attemptId, grant }) => [attemptId, grant]));
     for (const attempt of this.#attempts.values()) {
       if (attempt.grant === undefined) continue;
-      if (grants.get(attempt.attemptId) === attempt.grant) this.#confirm(attempt);
-      else if (attempt.grant <= lastGrant || attempt.isConfirmed) this.#settleMissing(attempt, false);
+      if (grants.get(attempt.attemptId) === attempt.grant) {
+        attempt.confirm();
+        if (!attempt.isFollowed) attempt.announce?.();
+      } else if (attempt.grant <= lastGrant || attempt.isConfirmed) this.#settleMissing(attempt, false);
       else if (attempt.message !== undefined) this.#send(attempt.message);
     }
     this.#settleAllStopping(lastGrant, new Map(running.map(({ attemptId, grant }) => [attemptId, grant])));
@@ -395,12 +395,8 @@ export class WorkerSession implements ConnectedWorker {
       if (stopping.attemptId !== attemptId || stopping.grant !== grant) continue;
       this.#stopping.delete(stopping);
       stopping.resolve("stopped");
+      this.#parts.onChanged(this);
     }
-  }
-
-  #confirm(attempt: SessionAttempt): void {
-    attempt.confirm();
-    if (!attempt.isFollowed) attempt.announce?.();
   }
 
   #renewLeases(running: readonly GrantKey[]): Omit<LeaseRenewal, "sequence"> {
@@ -460,6 +456,8 @@ export class WorkerSession implements ConnectedWorker {
     const { attemptId, descriptor } = attempt;
     const { params } = run;
     let message: Omit<Grant, "grant">;
+    const preparing = this.#parts.prepareGrant?.(this, run.domain);
+    const isPrepared = preparing === undefined || (await preparing);
     try {
       const inputs = await run.inputs();
       const fence = this.#parts.fenceOf?.(run);
@@ -470,7 +468,8 @@ export class WorkerSession implements ConnectedWorker {
       return;
     }
     if (this.#attempts.get(attemptId) !== attempt) return;
-    if (this.#link === undefined) return this.#settleMissing(attempt, false);
+    if (!isPrepared) this.#isRefusing = true;
+    if (!isPrepared || this.#link === undefined) return this.#settleMissing(attempt, false);
     attempt.grant = ++this.#grants;
     attempt.message = { ...message, grant: attempt.grant };
     this.#send(attempt.message);
@@ -542,10 +541,7 @@ export class WorkerSession implements ConnectedWorker {
     const decline = (): void => {
       if (this.#attempts.get(attemptId) !== attempt || attempt.isFollowed) return this.acknowledge(attemptId);
       this.#attempts.delete(attemptId);
-      this.#sendAbort(
-        { attemptId, grant: attempt.grant ?? 0 },
-        new DOMException("the attempt is not wanted", "AbortError"),
-      );
+      this.#stop(attempt.grant ?? 0, descriptor, new DOMException("the attempt is not wanted", "AbortError"));
       this.#parts.onChanged(this);
     };
     attempt.announce = () => this.#announce({ worker: this, descriptor, outcome: attempt.outcome, decline });

@@ -14,6 +14,10 @@ export interface WorkerSessionsParts extends Omit<SessionParts, "onReport" | "on
   readonly addressOf: (worker: string) => string;
   /** True if the lease is valid: without it, workers are sent to other members. */
   readonly mayServe?: () => boolean;
+  /** Called when a worker has said what it runs, and again when that has changed. */
+  readonly onWorkerChanged?: ((session: WorkerSession) => void) | undefined;
+  /** Called when a worker has left or is lost, so that it runs nothing any more. */
+  readonly onWorkerGone?: ((session: WorkerSession) => void) | undefined;
 }
 
 /** Whom a worker was authenticated as. */
@@ -120,7 +124,9 @@ export class WorkerSessions {
       ...this.#parts,
       onReport: (attemptId, report) => this.#parts.dispatcher.noteReport(attemptId, report),
       onChanged: (session) => {
-        if (!session.isOver) this.#parts.dispatcher.connect(session);
+        if (session.isOver) return;
+        this.#parts.onWorkerChanged?.(session);
+        this.#parts.dispatcher.connect(session);
       },
       onOver: (session, how) => this.#over(session, how),
     };
@@ -132,6 +138,7 @@ export class WorkerSessions {
     if (how === "lost") this.#parts.logger.warn({ worker }, "a worker sent no heartbeat for too long and is lost");
     else this.#parts.logger.info({ worker, how }, "a worker has disconnected");
     this.#parts.dispatcher.disconnect(session);
+    if (how !== "closed") this.#parts.onWorkerGone?.(session);
   }
 }
 

@@ -203,10 +203,11 @@ export class Assembly {
   }
 
   #makeLoneWorkers(): LoneWorkers | undefined {
-    const { clock, logger, loneWorkers: timings, onTaskLog } = this.options;
+    const { storage: store, clock, logger, loneWorkers: timings, onTaskLog } = this.options;
     const { dispatcher, state } = this;
     if (timings === undefined) return undefined;
     return new LoneWorkers({
+      store,
       clock,
       logger,
       timings,

@@ -68,20 +68,22 @@ export class LifeCycle {
   }
 
   async #openParts(): Promise<void> {
-    const { options, member, region, record, processCode, address } = this.#parts;
+    const { options, member, loneWorkers, region, record, processCode, address } = this.#parts;
     await this.#settleShardCount();
     // A heartbeat of no member changes nothing, and shows the state of the shards.
     refuseHalfImported((await options.storage.heartbeat(address())).shards);
     if (member === undefined) await this.#restoreDomains();
     await record();
+    await loneWorkers?.restore();
     processCode.start();
     await (member ?? region).open();
   }
 
   /** Undoes a failed start. If nothing runs, the engine can be started again; but a member joins only once. */
   async #abandonStart(): Promise<void> {
-    const { state, options, dispatcher, executor, member, processCode, watchdog } = this.#parts;
+    const { state, options, dispatcher, executor, member, loneWorkers, processCode, watchdog } = this.#parts;
     processCode.stop();
+    await loneWorkers?.stop();
     await watchdog?.stop();
     const isIdle = dispatcher.waitingCount + dispatcher.runningCount === 0;
     state.stage = isIdle && member?.hasJoined !== true ? "new" : "stopped";
@@ -93,12 +95,13 @@ export class LifeCycle {
     const { state, options, dispatcher, executor, region, member, processCode, watchdog } = this.#parts;
     const { maintenance, storeProbe, outage, loneWorkers, relay } = this.#parts;
     state.beginStop();
-    loneWorkers?.stop();
+    const workersNoted = loneWorkers?.stop();
     relay?.follower.stop();
     maintenance.stop();
     storeProbe.stop();
     outage.stop();
     if (!dispatcher.isShutDown) await executor.shutdown();
+    await workersNoted;
     try {
       if (state.whyDegraded !== undefined) region.giveUp();
       await (member ?? region).close();

@@ -12,9 +12,11 @@ import type { AttemptHosting } from "../runtime/delegated-attempts.ts";
 import { noHosting } from "../runtime/hosted-attempts.ts";
 import type { Region } from "../runtime/region.ts";
 import { delegate } from "./delegate.ts";
+import { WorkerRecords, type WorkerRecordsParts } from "./worker-records.ts";
 import { RemoteWorkers, type RemoteWorkersParts } from "./remote-workers.ts";
 
 export interface LoneWorkersParts {
+  readonly store: WorkerRecordsParts["store"];
   readonly clock: Clock;
   readonly logger: Logger;
   readonly timings: WorkerTimings;
@@ -36,12 +38,14 @@ export class LoneWorkers {
   readonly hosting: AttemptHosting;
   readonly onDetached = delegate;
   readonly #parts: LoneWorkersParts;
+  readonly #records: WorkerRecords;
   #region: Region | undefined;
   #workers: RemoteWorkers | undefined;
   #timer: Timer | undefined;
 
   constructor(parts: LoneWorkersParts) {
     this.#parts = parts;
+    this.#records = new WorkerRecords({ ...parts, lostMs: parts.timings.workerLostMs });
     this.hosting = { ...noHosting, lostMs: parts.timings.workerLostMs, hold: (run) => this.#hold(run) };
   }
 
@@ -64,6 +68,7 @@ export class LoneWorkers {
       member: () => address,
       isLeaseValid: mayServe,
       whenCounted: () => Promise.resolve(),
+      records: this.#records,
       checkOutcome,
     });
   }
@@ -77,6 +82,11 @@ export class LoneWorkers {
     return this.#workers?.refusedMessages ?? 0;
   }
 
+  /** Counts the slots of workers that an earlier process has granted attempts. Called before anything starts. */
+  async restore(): Promise<void> {
+    await this.#records.restore();
+  }
+
   start(): void {
     const { clock, timings } = this.#parts;
     this.#timer = clock.after(timings.workerBeatMs, () => {
@@ -85,8 +95,13 @@ export class LoneWorkers {
     });
   }
 
-  stop(): void {
+  /** Resolves when the store knows which workers run nothing. Called just before the dispatcher is shut down. */
+  async stop(): Promise<void> {
     this.#timer?.cancel();
+    this.#records.stop();
+    const busy = new Set(this.#parts.dispatcher.listRunning().map(({ worker }) => worker));
+    const idle = (this.#workers?.sessions ?? []).filter(({ address, hasStrays }) => !busy.has(address) && !hasStrays);
+    await Promise.all(idle.map(({ id }) => this.#records.forget(id)));
   }
 
   /** A worker stops an attempt that is not wanted when it connects, or else when its lease expires. */

@@ -8,7 +8,8 @@ import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { Link, LinkListener } from "../dispatch/link.ts";
 import type { OnTaskLog } from "../dispatch/task-log.ts";
 import type { TaskOfInstance, TaskRun } from "../dispatch/task-run.ts";
-import type { AnnouncedAttempt } from "../dispatch/worker-session.ts";
+import type { AnnouncedAttempt } from "../dispatch/session-attempt.ts";
+import type { WorkerSession } from "../dispatch/worker-session.ts";
 import { type WorkerIdentity, WorkerSessions } from "../dispatch/worker-sessions.ts";
 import { attemptId as attemptIdOf } from "../kernel/address.ts";
 import type { Outcome } from "../kernel/input.ts";
@@ -16,6 +17,7 @@ import { hostedRun } from "../runtime/hosted-run.ts";
 import type { HostedAttempts } from "../runtime/hosted-attempts.ts";
 import { InstanceTaskRun } from "../runtime/instance-task-run.ts";
 import type { Region } from "../runtime/region.ts";
+import type { WorkerRecords } from "./worker-records.ts";
 
 export interface RemoteWorkersParts {
   readonly clock: Clock;
@@ -32,6 +34,8 @@ export interface RemoteWorkersParts {
   readonly onJobs: (jobs: readonly JobDetails[], namespace: string) => void;
   /** Resolves when attempts that run here now are counted among the slots of the domain. */
   readonly whenCounted: (domain: string) => Promise<void>;
+  /** The records of workers, which an engine alone keeps. */
+  readonly records?: Pick<WorkerRecords, "prepareGrant" | "onChanged" | "onGone"> | undefined;
   /** Checks the sub-tasks of an outcome before they join their instance. */
   readonly checkOutcome: (outcome: Outcome, task: TaskOfInstance) => Outcome | Promise<Outcome>;
 }
@@ -49,7 +53,8 @@ export class RemoteWorkers {
 
   constructor(parts: RemoteWorkersParts) {
     this.#parts = parts;
-    const { clock, logger, timings, dispatcher, member, isLeaseValid, checkOutcome, onTaskLog, onJobs } = parts;
+    const { clock, logger, timings, dispatcher, member, isLeaseValid, checkOutcome, onTaskLog, onJobs, records } =
+      parts;
     this.#sessions = new WorkerSessions({
       clock,
       logger,
@@ -63,12 +68,21 @@ export class RemoteWorkers {
       onJobs,
       renewalAgeMs: (attemptId) => this.#renewalAgeMs(attemptId),
       onAnnounced: (attempt) => void this.#onAnnounced(attempt),
+      ...(records !== undefined && {
+        prepareGrant: (session, domain) => records.prepareGrant(session, domain),
+        onWorkerChanged: (session) => records.onChanged(session),
+        onWorkerGone: ({ id }) => records.onGone(id),
+      }),
     });
   }
 
   /** Accepts the connection of a worker. Messages from it go to the returned listener. */
   accept(link: Link, identity?: WorkerIdentity): LinkListener {
     return this.#sessions.accept(link, identity);
+  }
+
+  get sessions(): readonly WorkerSession[] {
+    return this.#sessions.all;
   }
 
   get refusedMessages(): number {

@@ -7,5 +7,8 @@ export const tokenDocument = "token";
 /** Kind of the document of a job that workers have announced; its name is the qualified id of the job. */
 export const announcedDocument = "announced";
 
-/** Kinds of documents that an export contains. The others are short-lived: locks, idempotency keys, states of alerts. */
+/** Kind of the document of a worker that an engine alone has granted attempts of named domains; its name is the worker's id. */
+export const workerDocument = "worker";
+
+/** Kinds of documents that an export contains. The others are short-lived: locks, idempotency keys, states of alerts, workers. */
 export const movingDocuments: readonly string[] = [workflowDocument, tokenDocument, announcedDocument];

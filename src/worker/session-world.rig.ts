@@ -8,7 +8,7 @@ import { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { Link, LinkListener } from "../dispatch/link.ts";
 import type { AttemptListener, TaskRun } from "../dispatch/task-run.ts";
 import { WorkerSessions } from "../dispatch/worker-sessions.ts";
-import type { AnnouncedAttempt } from "../dispatch/worker-session.ts";
+import type { AnnouncedAttempt } from "../dispatch/session-attempt.ts";
 import type { Outcome } from "../kernel/input.ts";
 import { SeededRandom } from "../testing/seeded-random.ts";
 import { RemoteWorker } from "./remote-worker.ts";

@@ -14,6 +14,7 @@ import type { Moment } from "../../src/base/moment.ts";
 import { Lease } from "../../src/cluster/lease.ts";
 import type { StartCare } from "../../src/dispatch/attempt.ts";
 import { Dispatcher } from "../../src/dispatch/dispatcher.ts";
+import { WorkerRecords } from "../../src/member/worker-records.ts";
 import { DomainPool } from "../../src/dispatch/domain-pool.ts";
 import { DomainPools } from "../../src/dispatch/domain-pools.ts";
 import { WorkerRing } from "../../src/dispatch/worker-ring.ts";
@@ -220,6 +221,14 @@ const classMutations: readonly Mutation[] = [
       "A single engine does not count attempts that its workers kept while it was down among the slots of their domain.",
     needsLoneWorkers: true,
     install: () => redefine(Dispatcher.prototype, "holdSlot", { value: () => () => undefined }),
+  },
+  {
+    name: "unrestored-workers",
+    about:
+      "A single engine that starts does not count the slots of workers that may still run what was aborted before a crash.",
+    needsLoneWorkers: true,
+    profile: "crashes",
+    install: () => redefine(WorkerRecords.prototype, "restore", { value: () => Promise.resolve() }),
   },
   {
     name: "early-acknowledgements",
