@@ -1,4 +1,4 @@
-/** `heddle/dag`: PowerJob's algorithms as plain functions over a dag-spec, a builder by node ids, and definitions as files. */
+/** PowerJob's algorithms as plain functions over a dag-spec, a builder by node ids, and definitions as files. */
 export {
   convert,
   decide,

@@ -1,3 +1,21 @@
+/**
+ * The engine, the builders of DAGs, code workflows and jobs, and the types of what they take and return.
+ *
+ * ```ts
+ * import { defineJob, Engine, TaskBuilder, WorkflowBuilder } from "heddle";
+ * import { sqlite } from "heddle/sqlite";
+ *
+ * const greet = defineJob("greet", async ({ name }: { name: string }) => `hello ${name}`);
+ * const engine = new Engine({ storage: sqlite("./heddle.db"), jobs: [greet] });
+ * await engine.start();
+ * const hello = new WorkflowBuilder()
+ *   .withName("hello")
+ *   .withTask(new TaskBuilder("greet").withJobFunction(greet, { name: "Ada" }))
+ *   .build();
+ * console.log(await (await engine.submitWorkflow(hello)).result());
+ * ```
+ */
+
 // Authoring
 export { defineWorkflow } from "./authoring/code-workflow.ts";
 export type {

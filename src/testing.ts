@@ -1,3 +1,5 @@
+/** For tests of workflows: an engine on a clock that skips waits, mocks of jobs, replay of recorded histories, and an in-memory store. */
+
 import type { CodeWorkflow } from "./authoring/code-workflow.ts";
 import type { Job } from "./authoring/job.ts";
 import { Drain } from "./code/drain.ts";
@@ -47,6 +49,7 @@ export function memoryStore(): Store & { connect(): Store } {
   return new MemoryStore();
 }
 
+/** Options of an engine, with its jobs mocked and its clock set. */
 export interface TestEngineOptions extends Partial<Omit<EngineOptions, "clock" | "cluster">> {
   /** Mocks that replace jobs of the same name. */
   readonly mocks?: readonly Job[];

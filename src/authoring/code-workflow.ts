@@ -32,6 +32,7 @@ export interface CodeMaxInstances {
 /** Declared as a method, whose parameters are bivariant, so that workflows of all types fit into one array without a cast. */
 export type WorkflowFunction<Params, Output> = { run(ctx: WorkflowContext, input: Params): Output }["run"];
 
+/** Options of a code workflow without a schema of its input. */
 export interface WorkflowOptions {
   /** Default "1". Change it with the code, and keep the code of versions that still run; or branch with `ctx.patched`. */
   readonly version?: string;
@@ -42,6 +43,7 @@ export interface WorkflowOptions {
   readonly maxInstances?: CodeMaxInstances;
 }
 
+/** Options of a code workflow with a schema of its input. */
 export interface WorkflowOptionsWithInput<Input, Params> extends WorkflowOptions {
   readonly input: StandardSchema<Input, Params>;
 }

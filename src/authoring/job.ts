@@ -29,8 +29,10 @@ export interface Job<Params = unknown, Output = unknown, Input = Params> {
 /** Declared as a method, whose parameters are bivariant, so that jobs of all types fit into one array without a cast. */
 export type JobFunction<Params, Output> = { run(params: Params, ctx: JobContext): Output | Promise<Output> }["run"];
 
+/** Where a job runs: on the event loop of the engine, or in a thread. */
 export type Isolation = "inline" | "thread";
 
+/** Where a thread finds the job. */
 export interface JobSource {
   /** Usually `import.meta.url`. */
   readonly module: string;
@@ -38,6 +40,7 @@ export interface JobSource {
   readonly export: string;
 }
 
+/** Options of a job without a schema of its input. */
 export interface JobOptions {
   /** Default `inline`. */
   readonly isolation?: Isolation;
@@ -47,6 +50,7 @@ export interface JobOptions {
   readonly description?: string;
 }
 
+/** Options of a job with a schema of its input. */
 export interface JobOptionsWithInput<Input, Params> extends JobOptions {
   /** Validates the parameters when a task is built, and again before the function is called with the schema's output. */
   readonly input: StandardSchema<Input, Params>;
@@ -84,6 +88,7 @@ export interface JobContext {
   progress(report: ProgressReport, message?: string): void;
 }
 
+/** Progress of an attempt: a share from 0 to 1, or how much of a total is done. */
 export type ProgressReport = number | { readonly done: number; readonly total: number; readonly message?: string };
 
 /**

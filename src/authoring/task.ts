@@ -44,6 +44,7 @@ export class Task<Params = unknown> {
   #known: TaskDefinition | undefined;
   #edits = 0;
 
+  /** Made by `TaskBuilder`. */
   constructor(parts: TaskParts) {
     this.id = parts.id;
     this.name = parts.name;

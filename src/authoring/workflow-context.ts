@@ -107,6 +107,7 @@ export interface WorkflowContext {
   onUpdate<Input, Params = Input>(name: string, handler: UpdateHandler<Params> | UpdateOptions<Input, Params>): void;
 }
 
+/** Options of one activity. */
 export interface ActivityOptions<Output = unknown> {
   /** The name of the step, shown instead of the job's. */
   readonly name?: string;
@@ -124,6 +125,7 @@ export interface ActivityOptions<Output = unknown> {
   readonly undo?: (output: Output) => unknown;
 }
 
+/** Options of a child workflow. */
 export interface ChildOptions {
   /** Action on the child if this instance ends first: `terminate` (default), `cancel`, or `leave`. */
   readonly whenParentEnds?: WhenParentEnds;
@@ -134,14 +136,17 @@ export interface ChildOptions {
   readonly retryPolicy?: Partial<RetryPolicy>;
 }
 
+/** Options of a wait for an event. */
 export interface EventOptions<Data = unknown> {
   readonly timeoutMs?: number;
   /** Validates the data of the event; `INPUT_INVALID` if they do not fit. */
   readonly schema?: StandardSchema<unknown, Data>;
 }
 
+/** Answers an update. It may run activities and wait, as the workflow itself. */
 export type UpdateHandler<Params> = { run(input: Params): unknown }["run"];
 
+/** An update that a workflow takes: its input, its validation and its handler. */
 export interface UpdateOptions<Input, Params> {
   readonly input?: StandardSchema<Input, Params>;
   /** Throws to reject the update before it is recorded. It must not change anything. */

@@ -17,6 +17,7 @@ export interface ContextLog {
   readonly error: LogMethod;
 }
 
+/** The level of a log line. */
 export type LogLevel = keyof ContextLog;
 
 /** Creates a context log that reduces every form of a call to fields and a message. */

@@ -131,8 +131,10 @@ export const errorCodes = {
   STORE_OLDER: { retryable: false, meaning: "The database has a layout that this version of Heddle no longer reads." },
 } as const satisfies Record<string, { retryable: boolean; meaning: string }>;
 
+/** The codes of errors; docs/errors.md says what each means and what to do. */
 export type ErrorCode = keyof typeof errorCodes;
 
+/** An error of the engine. Test its `code` with `hasCode`; docs/errors.md lists the codes. */
 export class EngineError extends Error {
   override readonly name: string = "EngineError";
   readonly code: ErrorCode;

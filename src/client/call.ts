@@ -11,6 +11,7 @@ type Part<Name extends string, Value> = Nothing extends Value
   ? { readonly [P in Name]?: Value }
   : { readonly [P in Name]: Value };
 
+/** Options of every call. */
 export interface CallOptions {
   /**
    * Idempotency key of a create: repeating a call with the same key creates nothing new. Default: a new key for each
@@ -20,6 +21,7 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
 }
 
+/** What a call of one operation of the HTTP interface takes: the `params` of its path, its `query` and its `body`, as far as it has them. */
 export type Call<N extends RouteName> = Part<"params", RequestOf<N>["params"]> &
   Part<"query", RequestOf<N>["query"]> &
   Part<"body", RequestOf<N>["body"]> &

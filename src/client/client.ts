@@ -10,6 +10,7 @@ import { checkOptionNames, invalidOption } from "./option-names.ts";
 import { pause } from "./pause.ts";
 import { Watch, type WatchOptions, type WatchedChange, type WatchTarget } from "./watch.ts";
 
+/** Options of a client. */
 export interface HeddleClientOptions {
   /** Default `http://127.0.0.1:7411`. */
   readonly url?: string;
@@ -28,9 +29,12 @@ type PagedName = {
 
 type ItemOf<N extends PagedName> = DataOf<N> extends { items: readonly (infer Item)[] } ? Item : never;
 
+/** How an instance ended, with its output or the reason. */
 export type InstanceResult = DataOf<"getResult">;
+/** One line that a task wrote with `ctx.log`. */
 export type LogLine = DataOf<"getLogs">["items"][number];
 
+/** Which lines of an instance's tasks are read. */
 export interface LogsOptions {
   /** Follows new lines until the instance has ended. */
   readonly follow?: boolean;

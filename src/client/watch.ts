@@ -5,6 +5,7 @@ import { pause } from "./pause.ts";
 /** The target of a subscription: one instance, one workflow, or everything. */
 export type WatchTarget = { readonly instanceId: string } | { readonly workflow: string } | "all";
 
+/** Options of a subscription. */
 export interface WatchOptions {
   /** Resumes after the change that had this cursor. Default: from now on. */
   readonly cursor?: string;
@@ -24,6 +25,7 @@ export interface WatchedProgress {
   readonly progress: NonNullable<DataOf<"getInstance">["tasks"][number]["progress"]>;
 }
 
+/** A task as a change shows it. */
 export interface WatchedNode {
   readonly nodeId: number | string;
   readonly name: string;

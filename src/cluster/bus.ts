@@ -28,8 +28,10 @@ export interface BusParts {
   readonly logger: Logger;
 }
 
+/** Takes the messages that arrive for a member. */
 export type BusListener = (text: string) => void;
 
+/** The connection of one member to the bus. */
 export interface BusConnection {
   /** False while the bus knows that it is away. */
   readonly isConnected: boolean;

@@ -16,6 +16,7 @@ export interface DomainStatus {
   readonly size: number;
 }
 
+/** A domain with its size and priority, and what runs and waits in it. */
 export interface DomainOverview extends DomainStatus {
   readonly domain: string;
   readonly priority: number;

@@ -22,6 +22,7 @@ export type WaitReason =
   | "isolation"
   | "engine";
 
+/** Why a task whose dependencies have ended does not run yet. */
 export interface TaskWait {
   readonly reason: WaitReason;
   /** Completes the phrase "waits for". */
@@ -32,6 +33,7 @@ export interface TaskWait {
   readonly max?: number | undefined;
 }
 
+/** The domain that a task waits for. */
 export interface DomainSlots {
   readonly domain: string;
   readonly size: number;

@@ -26,6 +26,7 @@ export interface Answered {
   readonly unanswered: readonly string[];
 }
 
+/** A page of the tasks that run or wait on all members. */
 export interface ClusterQueue extends Answered {
   /** By instance, then by the number of the task. */
   readonly tasks: readonly QueuedTask[];
@@ -33,6 +34,7 @@ export interface ClusterQueue extends Answered {
   readonly next: QueuePlace | undefined;
 }
 
+/** Which tasks of the queues are listed. */
 export interface ClusterQueueFilter {
   readonly state: QueuedTask["state"];
   /** Default 1000. */

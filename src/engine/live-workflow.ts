@@ -22,6 +22,7 @@ export class LiveWorkflow {
   readonly #definition: Workflow;
   readonly #source: LiveSource;
 
+  /** Made by `WorkflowController`. */
   constructor(definition: Workflow, source: LiveSource) {
     this.id = definition.id;
     this.name = definition.name;
@@ -97,6 +98,7 @@ interface AddedTask {
   readonly waitsFor: readonly string[];
 }
 
+/** A task of a running instance, as it is now. */
 export class LiveTask {
   readonly id: string;
   readonly name: string;
@@ -104,6 +106,7 @@ export class LiveTask {
   readonly #definedParams: unknown;
   readonly #source: LiveSource;
 
+  /** Made by `LiveWorkflow`. */
   constructor(source: LiveSource, task: { id: string; name: string; jobName: string | undefined; params: unknown }) {
     this.#source = source;
     this.id = task.id;

@@ -31,6 +31,7 @@ import { systemClock } from "./system-clock.ts";
 import { SystemRandom } from "./system-random.ts";
 import type { ResolvedWatchdogOptions, WatchdogOptions } from "./watchdog.ts";
 
+/** Options of an engine. Only `storage` is required. */
 export interface EngineOptions {
   /** `sqlite("./heddle.db")` from `heddle/sqlite`, `postgres(url)` from `heddle/postgres`, `mysql(url)` from `heddle/mysql`. */
   readonly storage: Store;

@@ -27,6 +27,7 @@ export interface QueuedTask extends TaskIdentity {
   readonly progress?: TaskProgress;
 }
 
+/** Which tasks that run or wait in this process are listed. */
 export interface QueueFilter {
   readonly state?: QueuedTask["state"];
   /** Maximum of tasks of each state. Default 1000. */
@@ -61,6 +62,7 @@ export interface StuckInstance {
   readonly updatedAt: number;
 }
 
+/** A job that can be run: registered in this process, or announced by a worker. */
 export interface JobView {
   readonly id: string;
   readonly name: string;

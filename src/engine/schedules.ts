@@ -36,6 +36,7 @@ const previewMax = 1000;
 /** Number of due times computed before the event loop may turn: a few milliseconds. */
 const foundAtOnce = 100;
 
+/** A schedule in a list, with its id. */
 export interface ListedSchedule extends ScheduleView {
   readonly scheduleId: string;
 }

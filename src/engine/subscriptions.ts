@@ -13,6 +13,7 @@ import { LiveInstance } from "./live-instance.ts";
 import type { Relay } from "./relay.ts";
 import { subscribeTo } from "./subscribe-to.ts";
 
+/** Which changes a subscription hears. */
 export interface SubscribeOptions {
   /** By default all instances of the namespace. */
   readonly instanceId?: string;

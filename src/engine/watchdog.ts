@@ -10,6 +10,7 @@ import { monotonicOriginMs } from "./system-clock.ts";
 import type { StallLimits } from "./stall-detector.ts";
 import type { StallLineFormat } from "./stall-line.ts";
 
+/** What happens when the event loop is blocked. */
 export interface WatchdogOptions {
   /** Time the event loop may be blocked before a line on standard error names what blocks it. Default 2000, at least 1000; 0 for never. */
   readonly warnAfterMs?: number;

@@ -7,6 +7,7 @@ export class WorkflowFailed extends EngineError {
   readonly instanceId: string;
   readonly failedTasks: readonly FailedTask[];
 
+  /** Made by `Engine`. */
   constructor(instanceId: string, reason: string | undefined, failedTasks: readonly FailedTask[]) {
     super("WORKFLOW_FAILED", `instance "${instanceId}" failed: ${reason ?? "no reason is on record"}`);
     this.instanceId = instanceId;
@@ -20,6 +21,7 @@ export class WorkflowTerminated extends EngineError {
   readonly instanceId: string;
   readonly reason: string | undefined;
 
+  /** Made by `Engine`. */
   constructor(instanceId: string, reason: string | undefined) {
     super("WORKFLOW_TERMINATED", `instance "${instanceId}" was terminated: ${reason ?? "no reason is on record"}`);
     this.instanceId = instanceId;

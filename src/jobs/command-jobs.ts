@@ -29,9 +29,12 @@ const scriptInput = z.strictObject({
   ...surroundings,
 });
 
+/** The command, and its environment; docs/jobs.md has the fields. */
 export type ShellParams = z.output<typeof shellInput>;
+/** The script, and its environment; docs/jobs.md has the fields. */
 export type ScriptParams = z.output<typeof scriptInput>;
 
+/** Options of the jobs that run commands. */
 export interface CommandJobOptions {
   readonly secrets?: SecretRules;
 }

@@ -20,8 +20,10 @@ const input = z.strictObject({
   dryRun: z.boolean().default(false),
 });
 
+/** Which files are deleted; docs/jobs.md has the fields. */
 export type FileCleanupParams = z.output<typeof input>;
 
+/** What was deleted. */
 export interface FileCleanupResult {
   /** With `dryRun`: files that would be deleted. */
   readonly deleted: number;
@@ -32,6 +34,7 @@ export interface FileCleanupResult {
   readonly truncated: boolean;
 }
 
+/** Options of the job that deletes files. */
 export interface FileCleanupJobOptions {
   /** Folders in which, and below which, files may be deleted. */
   readonly folders: readonly string[];

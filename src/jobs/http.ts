@@ -22,8 +22,10 @@ const input = z.strictObject({
   responseBytesMax: z.number().int().min(0).max(8_388_608).default(1_048_576),
 });
 
+/** The request, and which responses count as success; docs/jobs.md has the fields. */
 export type HttpParams = z.output<typeof input>;
 
+/** The response. */
 export interface HttpResult {
   readonly status: number;
   readonly contentType: string | null;
@@ -33,6 +35,7 @@ export interface HttpResult {
   readonly truncated: boolean;
 }
 
+/** Options of the job that sends HTTP requests. */
 export interface HttpJobOptions {
   readonly secrets?: SecretRules;
   /** Hosts that requests may go to; default: all. */

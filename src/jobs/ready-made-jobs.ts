@@ -10,8 +10,10 @@ import { waitForJob } from "./wait-for.ts";
 
 export const readyMadeJobNames = ["http", "sql", "wait-for", "file-cleanup", "shell", "script"] as const;
 
+/** The names of the ready-made jobs. */
 export type ReadyMadeJobName = (typeof readyMadeJobNames)[number];
 
+/** Which ready-made jobs there are, and what they may reach. */
 export interface ReadyMadeJobsOptions {
   /** Names of the jobs; default: all that the other options allow. */
   readonly jobs?: readonly ReadyMadeJobName[] | undefined;

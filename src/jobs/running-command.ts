@@ -20,6 +20,7 @@ export interface Command {
   readonly exitCodes: readonly number[];
 }
 
+/** How a command ended, and what it wrote. */
 export interface CommandResult {
   readonly exitCode: number;
   /** The end of the output, if it is longer than `outputBytesMax`. */

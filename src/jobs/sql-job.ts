@@ -26,8 +26,10 @@ const input = z.strictObject({
   timeoutSeconds: z.number().positive().max(86_400).default(60),
 });
 
+/** The statement, its parameters, and the database; docs/jobs.md has the fields. */
 export type SqlParams = z.output<typeof input>;
 
+/** The rows, or how many were changed. */
 export interface SqlResult {
   readonly rows: readonly Readonly<Record<string, unknown>>[];
   /** Rows that the last statement gave, or changed. */
@@ -36,6 +38,7 @@ export interface SqlResult {
   readonly truncated: boolean;
 }
 
+/** Options of the job that runs SQL. */
 export interface SqlJobOptions {
   readonly secrets?: SecretRules;
   /** Hosts that it may connect to; default: all. */

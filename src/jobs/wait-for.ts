@@ -33,14 +33,17 @@ const input = z
     message: "give one of url, file and instance",
   });
 
+/** What it waits for: an address, a file, or the end of an instance; docs/jobs.md has the fields. */
 export type WaitForParams = z.output<typeof input>;
 
+/** What was found, and how often it was looked for. */
 export interface WaitForResult {
   readonly checks: number;
   /** The status of the response, or of the instance. */
   readonly status: string | null;
 }
 
+/** Options of the job that waits. */
 export interface WaitForJobOptions {
   readonly secrets?: SecretRules;
   /** Hosts that requests may go to; default: all. */

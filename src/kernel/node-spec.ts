@@ -3,6 +3,7 @@ import type { RetryPolicy } from "./retry.ts";
 /** A child that has not ended when its parent does: it is terminated, asked to end, or left alone. */
 export type WhenParentEnds = "terminate" | "cancel" | "leave";
 
+/** The id of a node in its dag-spec. */
 export type NodeId = number | string;
 
 /** 1 job, 2 decision (control), 3 nested workflow. */

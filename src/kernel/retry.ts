@@ -1,6 +1,7 @@
 import { durationMsMax } from "../base/time-limits.ts";
 import type { Failure } from "./failure.ts";
 
+/** How long failed attempts wait, and which failures are retried. The number of retries is `retryCount`. */
 export interface RetryPolicy {
   /** The wait before the first retry. */
   readonly initialMs: number;

@@ -1,7 +1,9 @@
 /** The statuses of spec and storage. These words reach the disk and the wire: they do not change. */
 export type InstanceStatus = "Ready" | "Running" | "Paused" | "Success" | "Failed" | "Terminated";
+/** Status of an instance that has ended. */
 export type EndStatus = "Success" | "Failed" | "Terminated";
 
+/** Status of a task. */
 export type TaskStatus =
   | "Pending"
   | "Running"

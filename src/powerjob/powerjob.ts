@@ -20,6 +20,7 @@ export interface DagModel {
   readonly roots: readonly DagNode[];
 }
 
+/** A node of a dag-spec, as PowerJob's algorithms read and change it. */
 export interface DagNode {
   readonly nodeId: NodeId;
   readonly spec: NodeSpec;

@@ -9,6 +9,7 @@ import { findTagsProblem } from "../dispatch/worker-tags.ts";
 import { stderrLogger } from "../engine/stderr-logger.ts";
 import type { AroundJob } from "../worker/job-call.ts";
 
+/** Options of a worker. Only `jobs` is required. */
 export interface WorkerOptions {
   /** The server to connect to. Default `http://127.0.0.1:7411`. */
   readonly url?: string;

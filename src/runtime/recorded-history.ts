@@ -19,6 +19,7 @@ export interface RecordedHistory {
   readonly turns: readonly RecordedTurn[];
 }
 
+/** The events of one turn. */
 export interface RecordedTurn {
   readonly turn: number;
   readonly at: number;

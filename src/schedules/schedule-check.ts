@@ -68,6 +68,7 @@ function checkSettings(spec: ScheduleSpec): void {
 /** Maximum of due times of one backfill. */
 export const backfillMax = 10_000;
 
+/** Which due times of the past a backfill runs. */
 export interface BackfillRange {
   readonly from: number;
   readonly to: number;

@@ -6,6 +6,7 @@ import type { RetryPolicy } from "../kernel/retry.ts";
  */
 export type ScheduleSpec = ScheduleSettings & (ScheduledWorkflow | ScheduledJob);
 
+/** A schedule that starts a workflow. */
 export interface ScheduledWorkflow {
   /** The name of a workflow of either kind, among the engine's `workflows`. */
   readonly workflow: string;
@@ -15,6 +16,7 @@ export interface ScheduledWorkflow {
   readonly params?: never;
 }
 
+/** A schedule that runs one job. */
 export interface ScheduledJob {
   /** The name of a registered job: each run is an instance of workflow `job:<name>`, with one task. */
   readonly job: string;
@@ -47,8 +49,10 @@ export interface ScheduleSettings {
   readonly retryPolicy?: Partial<RetryPolicy>;
 }
 
+/** When a schedule is due. */
 export type Timing = CronTiming | RateTiming | DelayTiming | DailyTiming;
 
+/** Due times by a cron expression, in a time zone. */
 export interface CronTiming {
   /** Five fields as Unix has them, or six or seven as Quartz does, or a macro such as `@daily`. */
   readonly cron: string;

@@ -49,6 +49,7 @@ import { Tokens } from "./security/tokens.ts";
 import { StoreHealth } from "./health/store-health.ts";
 import { workerRoutes } from "./worker-link.ts";
 
+/** What a server is made of, besides its configuration. */
 export interface ServerParts {
   /** The store, such as `storage(config.storage)` of `heddle/storage`. */
   readonly store: Store;

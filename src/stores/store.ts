@@ -428,6 +428,7 @@ export interface LineRow {
   readonly body: string;
 }
 
+/** Which instances are listed, newest first. */
 export interface InstanceFilter {
   readonly status?: readonly InstanceStatus[];
   readonly workflow?: string;
@@ -447,6 +448,7 @@ export interface StoredFilter extends InstanceFilter {
   readonly namespace?: string;
 }
 
+/** An instance in a list. */
 export interface InstanceSummary {
   readonly key: number;
   readonly id: string;

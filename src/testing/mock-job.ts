@@ -7,6 +7,7 @@ interface Mockable {
   readonly fn: (params: never, ctx: never) => unknown;
 }
 
+/** A job in place of another, which remembers the params of its calls. */
 export type MockedJob<J extends Mockable = Mockable> = J & {
   /** The parameters of each call, attempt by attempt. */
   readonly calls: readonly Parameters<J["fn"]>[0][];

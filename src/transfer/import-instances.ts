@@ -5,6 +5,7 @@ import { ImportRun } from "./import-run.ts";
 import { withRetries } from "./retrying-store.ts";
 import { type Ownership, takenOver, TargetStore } from "./target-store.ts";
 
+/** Options of an import into a new store. */
 export interface ImportOptions {
   /**
    * Number of shards of a new store: as many as `cluster.shards` of the engines that will run on it. Default: 128 on a

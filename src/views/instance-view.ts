@@ -43,6 +43,7 @@ export interface InstanceView extends WaitingView {
   readonly tasks: readonly TaskView[];
 }
 
+/** A task of an instance, as its status shows it. */
 export interface TaskView {
   /** The task's number within the instance, as in events. */
   readonly number: number;
@@ -167,6 +168,7 @@ export function taskNumbers(machine: Machine): number[] {
   return numbers;
 }
 
+/** A task that failed, and why. */
 export interface FailedTask {
   readonly name: string;
   readonly status: TaskStatus;

@@ -41,6 +41,7 @@ export interface InstanceWait extends AnyWait {
   readonly note: string | undefined;
 }
 
+/** A wait for an event. */
 export interface EventWait extends WaitOfCode {
   readonly kind: "event";
   readonly name: string;
@@ -48,6 +49,7 @@ export interface EventWait extends WaitOfCode {
   readonly dueAt: number | undefined;
 }
 
+/** A wait for a time. */
 export interface TimerWait extends WaitOfCode {
   readonly kind: "timer";
   readonly dueAt: number;
@@ -60,6 +62,7 @@ export interface UpdateWait extends AnyWait {
   readonly update: string;
 }
 
+/** A wait for the end of a child. */
 export interface ChildWait extends WaitOfCode {
   readonly kind: "child";
   /** The task's number within the instance. */

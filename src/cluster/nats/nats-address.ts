@@ -1,6 +1,7 @@
 import { EngineError } from "../../base/error.ts";
 import { preview } from "../../base/preview.ts";
 
+/** How the connection to the NATS server is made. */
 export interface NatsOptions {
   /** First part of all subjects; default `heddle`. Clusters on one NATS server have different ones. */
   readonly prefix?: string | undefined;

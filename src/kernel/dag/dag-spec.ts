@@ -19,6 +19,7 @@ export interface DagSpec {
   context?: Record<string, unknown>;
 }
 
+/** An edge of a dag-spec: `to` runs after `from`. */
 export interface EdgeSpec {
   from: NodeId;
   to: NodeId;
@@ -37,6 +38,7 @@ export type FailurePolicy = "finish-running" | "abort-running" | "continue";
 /** Handling of a start above the maximum: it waits, is not run, or fails. */
 export type OverflowPolicy = "queue" | "skip" | "fail";
 
+/** The maximum of active instances of a workflow, and what becomes of one above it. */
 export interface MaxInstances {
   max: number;
   policy: OverflowPolicy;

@@ -7,6 +7,7 @@ import { type ConfigKey, configKeys, flagOf, type KeyKind, keyNames, variableOf 
 import { at, sentences, unusable, type Where } from "./config-problem.ts";
 import { type GivenConfig, type ServerConfig, serverConfigSchema } from "./server-config.ts";
 
+/** Where the settings of a server come from. The first source that sets a key wins. */
 export interface ConfigSources {
   /** Flags as text; they take precedence. */
   readonly flags?: Partial<Readonly<Record<ConfigKey, string>>>;
