@@ -204,7 +204,9 @@ const startWithGivenId = once<"StartInstance">((call, context) => startNew(call,
 async function startNew(call: CallOf<"StartInstance">, { shard, parts }: CallContext, key?: string): Promise<void> {
   const { id, isGivenId, reuse, workflow, version, input, event } = call;
   const definition = await parts.definitions.load(workflow, version);
-  const request = { id, isGivenId, reuse, definition, definitions: [], input, ...(event && { event }) };
+  // The member that asks has saved them, but perhaps in a store that has gone back since.
+  const definitions = await parts.definitions.withNested(definition);
+  const request = { id, isGivenId, reuse, definition, definitions, input, ...(event && { event }) };
   await shard.starter.start(key === undefined ? request : { ...request, requestKey: key });
 }
 

@@ -1,6 +1,6 @@
 import { EngineError } from "../base/error.ts";
 import { parseStored } from "../base/stored-json.ts";
-import { localName } from "../base/namespace.ts";
+import { localName, namespaceOf, qualify } from "../base/namespace.ts";
 import type { DagSpec, MaxInstances } from "../kernel/dag/dag-spec.ts";
 import { Graph } from "../kernel/dag/graph.ts";
 import type { DefinitionRow, Store } from "../stores/store.ts";
@@ -40,8 +40,7 @@ export class Definitions {
   readonly #cache = new Map<string, Definition>();
   /** Another set after each `forgetStored`: an answer of the store to an earlier question is noted in the forgotten one. */
   #stored = new Set<string>();
-  /** The same by identity: a key of name and version is made, flattened and hashed for each instance otherwise. */
-  #knownStored = new WeakSet<Definition>();
+  readonly #withNested = new WeakMap<Definition, readonly Definition[]>();
   readonly #rows = new WeakMap<Definition, DefinitionRow>();
 
   constructor(store: Store) {
@@ -51,7 +50,6 @@ export class Definitions {
   /** Forgets which definitions the store has: they are written again when they are used. */
   forgetStored(): void {
     this.#stored = new Set();
-    this.#knownStored = new WeakSet();
   }
 
   /** All definitions that this process knows. */
@@ -100,16 +98,33 @@ export class Definitions {
     return definition;
   }
 
-  /** The row to write with an instance's first turn; undefined once the store has it. */
-  rowToStore(definition: Definition, at: number): DefinitionRow | undefined {
-    if (this.#knownStored.has(definition)) return undefined;
-    const { name, version, spec } = definition;
-    if (this.#stored.has(keyOf(name, version))) {
-      this.#knownStored.add(definition);
-      return undefined;
+  /** The definition and those of the workflows nested in it. `WORKFLOW_UNKNOWN` if the store lacks one of them. */
+  async withNested(definition: Definition): Promise<readonly Definition[]> {
+    const known = this.#withNested.get(definition);
+    if (known !== undefined || definition.kind === "code") return known ?? [definition];
+    const all = new Set<Definition>([definition]);
+    const namespace = namespaceOf(definition.name);
+    for (const { workflowName, workflowVersion } of definition.spec.nodes) {
+      if (workflowName === undefined || workflowVersion === undefined) continue;
+      const nested = await this.load(qualify(namespace, workflowName), workflowVersion);
+      for (const each of await this.withNested(nested)) all.add(each);
     }
+    const found = [...all];
+    this.#withNested.set(definition, found);
+    return found;
+  }
+
+  /** The row to write ahead of an instance; undefined once the store has it. */
+  #rowToSave(definition: Definition, at: number): DefinitionRow | undefined {
+    const { name, version } = definition;
+    return this.#stored.has(keyOf(name, version)) ? undefined : this.rowOf(definition, at);
+  }
+
+  /** The row of a definition, always the same object. */
+  rowOf(definition: Definition, at: number): DefinitionRow {
     let row = this.#rows.get(definition);
     if (row === undefined) {
+      const { name, version, spec } = definition;
       row = { name, version, spec: JSON.stringify(spec), createdAt: at };
       this.#rows.set(definition, row);
     }
@@ -123,7 +138,7 @@ export class Definitions {
   /** Writes those definitions that the store lacks. */
   async save(added: readonly Definition[], at: number): Promise<void> {
     const stored = this.#stored;
-    const rows = added.flatMap((definition) => this.rowToStore(definition, at) ?? []);
+    const rows = added.flatMap((definition) => this.#rowToSave(definition, at) ?? []);
     if (rows.length === 0) return;
     await this.#store.saveDefinitions([...new Set(rows)]);
     for (const { name, version } of rows) stored.add(keyOf(name, version));

@@ -4,7 +4,7 @@ import type { Random } from "../base/random.ts";
 import type { Expressions } from "../expressions/expression.ts";
 import type { MachineLimits } from "../kernel/machine.ts";
 import type { TaskDefinition } from "../kernel/task-definition.ts";
-import type { HistoryRow, OffsetRow } from "../stores/store.ts";
+import type { DefinitionRow, HistoryRow, OffsetRow } from "../stores/store.ts";
 import type { CodeRuntime } from "./code-runtime.ts";
 import type { EndWaiters } from "./end-waiters.ts";
 import type { FencingToken } from "./fencing-token.ts";
@@ -65,6 +65,11 @@ export class ShardTurns implements ActorShard {
   readonly #shared: ShardParts;
   readonly #state: ShardState;
   readonly #table: InstanceTable;
+  /**
+   * The definitions that commits of this shard contained. Its next commit is refused if the store has gone back past one of
+   * them; that another member has saved a definition proves nothing about the store of now.
+   */
+  readonly #written = new WeakSet<DefinitionRow>();
 
   constructor(parts: ShardTurnsParts) {
     const { shared } = parts;
@@ -114,8 +119,8 @@ export class ShardTurns implements ActorShard {
     const { definitionsToStore } = turn.actor;
     if (definitionsToStore.length === 0) return;
     for (const definition of definitionsToStore) {
-      const row = this.#shared.definitions.rowToStore(definition, now);
-      if (row !== undefined) turn.definitions = [...turn.definitions, row];
+      const row = this.#shared.definitions.rowOf(definition, now);
+      if (!this.#written.has(row)) turn.definitions = [...turn.definitions, row];
     }
   }
 
@@ -138,6 +143,7 @@ export class ShardTurns implements ActorShard {
     const { actor } = turn;
     const { effects, ends, instances } = this.#parts;
     actor.onCommitted(turn);
+    for (const row of turn.definitions) this.#written.add(row);
     effects.postMessages(turn);
     const entry = this.#table.entryOf(actor);
     if (entry === undefined) return turn.reply();

@@ -75,3 +75,27 @@ test("0025 a start under way finds its definitions, nested ones too, also on the
   (await clock.until(work.call("t", { instanceId: "x", after: 1 }))).finish("again");
   assert.deepEqual(await clock.until(c.engine.awaitWorkflowInstance("x")), { t: "again", n: { c: "done" } });
 });
+
+const nesting = workflow(
+  "parent",
+  task("t", "work").withTimeout(3600),
+  new TaskBuilder("n").withNestedWorkflow(child).withDependency("t"),
+);
+
+test("0025 an owner that has not noticed a restore writes the definitions of a start with it, nested ones too", async (t) => {
+  const work = new HandJob();
+  const [rig, a, b] = await EngineClusterRig.start(t, 2, { jobs: [work.job, echo] });
+  const { clock } = rig;
+  const [own, other] = [await rig.idOn(a), await rig.idOn(b)];
+  const backup = rig.store.backUp();
+  // Member `a` saves the definitions, and `b` commits the instance; so nothing that `a` owns goes back with the restore.
+  await clock.until(a.engine.submitWorkflow(nesting, { instanceId: other }));
+  b.kill();
+  rig.store.restore(backup);
+  const store = await connect(t, rig);
+  assert.equal(await store.findLatestDefinition("parent"), undefined);
+  await clock.until(a.engine.submitWorkflow(nesting, { instanceId: own }));
+  for (const name of ["parent", "child"]) assert.equal((await store.findLatestDefinition(name))?.name, name);
+  (await clock.until(work.call("t", { instanceId: own }))).finish("done");
+  assert.deepEqual(await clock.until(a.engine.awaitWorkflowInstance(own)), { t: "done", n: { c: "done" } });
+});
