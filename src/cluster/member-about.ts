@@ -1,7 +1,7 @@
 /** `server`: it takes calls and owns shards. `worker`: tasks run in its process. */
 export type MemberRole = "server" | "worker";
 
-/** Facts that a member publishes with every heartbeat, for people to read. Nothing is decided by them. */
+/** Facts that a member publishes with every heartbeat, for people to read. Only the roles decide something: where shards are placed. */
 export interface MemberAbout {
   readonly roles: readonly MemberRole[];
   /** True while the member takes no new tasks. */
@@ -10,9 +10,44 @@ export interface MemberAbout {
   readonly version: string;
 }
 
-/** `isLeaving`: the member is about to leave, so others place no shards on it. That is for members, not for people. */
-export function formatAbout(about: MemberAbout, isLeaving: boolean): string {
-  return JSON.stringify(isLeaving ? { ...about, isLeaving } : about);
+export function rolesOf(ownsShards: boolean, runsJobs: boolean): MemberRole[] {
+  return [...(ownsShards ? (["server"] as const) : []), ...(runsJobs ? (["worker"] as const) : [])];
+}
+
+/** Facts that a member publishes for other members, not for people. */
+export interface MemberFacts {
+  /** The member is about to leave, so others place no shards on it. */
+  readonly isLeaving: boolean;
+  /** Its pool, from which others may ask for slots. */
+  readonly pool: PublishedPool;
+}
+
+export interface PublishedPool {
+  readonly slots: number;
+  readonly free: number;
+}
+
+export function formatAbout(about: MemberAbout, { isLeaving, pool }: MemberFacts): string {
+  return JSON.stringify({ ...about, ...(isLeaving && { isLeaving }), pool });
+}
+
+/** The pools of the members that take tasks of others. */
+export function poolsAmong(
+  members: readonly { readonly id: string; readonly about: string }[],
+): ({ readonly member: string } & PublishedPool)[] {
+  return members.flatMap(({ id, about }) => {
+    const { pool, isDraining, isLeaving } = objectOf(about);
+    if (isDraining === true || isLeaving === true || typeof pool !== "object" || pool === null) return [];
+    const { slots, free } = pool as Partial<PublishedPool>;
+    return typeof slots === "number" && typeof free === "number" && slots > 0 ? [{ member: id, slots, free }] : [];
+  });
+}
+
+/** The members that shards are placed on: those with the role `server`. If no member publishes it, those without any role. */
+export function serversAmong(members: readonly { readonly id: string; readonly about: string }[]): string[] {
+  const published = members.map(({ id, about }) => ({ id, roles: parseAbout(about).roles }));
+  const servers = published.filter(({ roles }) => roles.includes("server"));
+  return (servers.length > 0 ? servers : published.filter(({ roles }) => roles.length === 0)).map(({ id }) => id);
 }
 
 /** The ids of the members that publish that they are about to leave. */

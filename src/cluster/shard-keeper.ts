@@ -2,6 +2,7 @@ import type { Clock } from "../base/clock.ts";
 import { messageOf } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
 import type { ClusterView, ShardRow } from "../stores/store.ts";
+import { serversAmong } from "./member-about.ts";
 import type { MemberEvent } from "./member-event.ts";
 import { ownerOf } from "./placement.ts";
 
@@ -60,8 +61,9 @@ export class ShardKeeper {
   /** Members that announced that they are leaving, also this one. */
   readonly #leavers = new Set<string>();
   #isHandingOver = false;
-  /** All members of the last view. */
+  /** All members of the last view, and those of them that may own shards. */
   #members: ReadonlySet<string> = new Set();
+  #servers: readonly string[] = [];
   #views = 0;
   #me = "";
   /** Members that shards are placed on. */
@@ -101,6 +103,7 @@ export class ShardKeeper {
     this.#me = me;
     if (this.#isHandingOver) this.#leavers.add(me);
     this.#members = members;
+    this.#servers = serversAmong(view.members);
     this.#place();
     this.#waiting.clear();
     const rows = new Map(view.shards.map((row) => [row.shard, row]));
@@ -132,8 +135,8 @@ export class ShardKeeper {
 
   /** If all members are leaving, shards stay with them until the last one has left. */
   #place(): void {
-    const staying = new Set([...this.#members].filter((id) => !this.#leavers.has(id)));
-    this.#living = staying.size > 0 ? staying : this.#members;
+    const staying = this.#servers.filter((id) => !this.#leavers.has(id));
+    this.#living = new Set(staying.length > 0 ? staying : this.#servers);
   }
 
   /** A hint says that another member has released the shard, before a view does. */
@@ -157,6 +160,7 @@ export class ShardKeeper {
   dropAll(): void {
     this.#life++;
     this.#members = new Set();
+    this.#servers = [];
     this.#living = new Set();
     this.#owned.clear();
     this.#waiting.clear();

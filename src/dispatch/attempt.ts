@@ -14,10 +14,10 @@ const interruptionsOfSuspect = 2;
 export type StartCare = "plain" | "careful" | "suspect" | "last";
 
 /**
- * `unassigned`: waits for a worker with its job and a free slot, outside the queues. `over`: has ended; later reports are
- * dropped.
+ * `unassigned`: waits for a worker with its job and a free slot, outside the queues. `placing`: its start on another member
+ * is being made durable. `over`: has ended; later reports are dropped.
  */
-export type AttemptState = "queued" | "unassigned" | "running" | "over";
+export type AttemptState = "queued" | "unassigned" | "placing" | "running" | "over";
 
 /** A run inside the dispatcher, from enqueue to its one report. */
 export class Attempt {

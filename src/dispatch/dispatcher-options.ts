@@ -5,6 +5,7 @@ import type { TaskProgress } from "./task-progress.ts";
 import type { TaskRun } from "./task-run.ts";
 import type { TaskWait } from "./wait-reason.ts";
 import type { Worker } from "./worker.ts";
+import type { WorkerSelector } from "./worker-selector.ts";
 
 export interface DispatcherOptions {
   readonly clock: Clock;
@@ -21,6 +22,10 @@ export interface DispatcherOptions {
   readonly sharedDomains?: boolean;
   /** Called when an attempt begins to wait in a shared domain whose quota is used up. */
   readonly onDemand?: (domain: string) => void;
+  /** Called when attempts wait after all that may start here have started. */
+  readonly onBacklog?: () => void;
+  /** True if a worker of another member may run such attempts, as far as this one knows. */
+  readonly hasElsewhere?: (selector: WorkerSelector) => boolean;
   /** Called when an attempt may keep running on a worker that this member does not serve any more. Its listener is notified only if it is lost. */
   readonly onDetached?: (run: TaskRun, gone: { worker: string; isLost: boolean }) => void;
   /** Called when a running job has reported its progress. */

@@ -12,6 +12,7 @@ import { DomainPools } from "./domain-pools.ts";
 import { Isolation } from "./isolation.ts";
 import { UnassignedAttempts } from "./unassigned-attempts.ts";
 import type { ReactionSlots } from "./reaction-slots.ts";
+import { SlotExchange } from "./slot-exchange.ts";
 import type { TaskProgress } from "./task-progress.ts";
 import type { TaskRun } from "./task-run.ts";
 import { UnsettledJobs } from "./unsettled-jobs.ts";
@@ -57,10 +58,10 @@ export class Dispatcher {
   readonly #workers: WorkerRing;
   readonly #pools: DomainPools;
   readonly #isolation: Isolation;
+  /** Places attempts on slots of other members, and their attempts on slots of this process. */
+  readonly exchange: SlotExchange;
   readonly #mayStart: () => boolean;
-  readonly #onDemand: ((domain: string) => void) | undefined;
-  readonly #onDetached: DispatcherOptions["onDetached"];
-  readonly #onProgress: DispatcherOptions["onProgress"];
+  readonly #hooks: Pick<DispatcherOptions, "onBacklog" | "onDemand" | "onDetached" | "onProgress" | "hasElsewhere">;
   readonly #limits: { readonly queueMax: number; readonly graceMs: number };
 
   readonly #attempts = new Map<string, Attempt>();
@@ -90,9 +91,7 @@ export class Dispatcher {
     this.#embedded = options.worker;
     this.#workers = new WorkerRing(options.worker);
     this.#mayStart = options.mayStart ?? always;
-    this.#onDemand = options.onDemand;
-    this.#onDetached = options.onDetached;
-    this.#onProgress = options.onProgress;
+    this.#hooks = options;
     this.#limits = { queueMax: options.queueMax ?? 10_000, graceMs: options.graceMs ?? 5000 };
     this.#unassigned = new UnassignedAttempts(agingMs);
     this.#pools = new DomainPools({
@@ -103,13 +102,15 @@ export class Dispatcher {
       ...(agingMs === undefined ? {} : { agingMs }),
     });
     const [clock, pools, running] = [this.#clock, this.#pools, this.#running];
+    const [attempts, unassigned, workers] = [this.#attempts, this.#unassigned, this.#workers];
+    this.exchange = new SlotExchange({ clock, pools, attempts, unassigned, running, workers });
     this.#isolation = new Isolation({ clock, pools, running, wake: () => this.#wake() });
   }
 
   /** Queues an attempt of the engine; never refuses. Does nothing if the attempt is here already. */
-  enqueue(run: TaskRun): void {
+  enqueue(run: TaskRun, waitedMs = 0): void {
     if (this.#shutDown || this.#attempts.has(run.attemptId)) return;
-    this.#put(new Attempt(run, this.#arrivals++, this.#clock.now()));
+    this.#put(new Attempt(run, this.#arrivals++, this.#clock.now() - waitedMs));
   }
 
   /** EXECUTOR_SHUT_DOWN, DOMAIN_UNKNOWN, QUEUE_FULL. */
@@ -137,6 +138,7 @@ export class Dispatcher {
 
   /** True if its job was called, or may have been: a remote worker may have the grant before this process knows. */
   #hasStarted(attempt: Attempt): boolean {
+    if (attempt.state === "placing") return true;
     return attempt.state === "running" && (attempt.jobStartedAt !== undefined || this.#onRemoteWorkers.has(attempt));
   }
 
@@ -184,7 +186,8 @@ export class Dispatcher {
   /** The demand for slots of a shared domain here. Unassigned attempts do not count as waiting. */
   demand(domain: string): DomainDemand {
     const { slots, waiting } = this.#pools.of(domain);
-    return { running: slots.size, waiting };
+    // What waits beyond that runs on slots of other members, which need the domain's slots then.
+    return { running: slots.size, waiting: Math.min(waiting, this.#pools.size) };
   }
 
   /** Called when workers have other jobs or slots than before. */
@@ -260,7 +263,7 @@ export class Dispatcher {
       else {
         const { address } = worker;
         this.#end(attempt, { kind: "lost" });
-        this.#onDetached?.(attempt.run, { worker: address, isLost: true });
+        this.#hooks.onDetached?.(attempt.run, { worker: address, isLost: true });
       }
     }
     this.onJobsChanged();
@@ -323,7 +326,7 @@ export class Dispatcher {
       const { worker } = executionOf(attempt);
       this.#freeSlot(attempt);
       attempt.remoteWorker?.unfollow(id);
-      this.#onDetached?.(attempt.run, { worker, isLost: false });
+      this.#hooks.onDetached?.(attempt.run, { worker, isLost: false });
     }
   }
 
@@ -370,9 +373,11 @@ export class Dispatcher {
     return this.#pools.all.map((pool) => pool.overview());
   }
 
-  /** Waiting attempts in order of arrival, which is not the order they will start in. */
+  /** Waiting attempts in order of arrival, which is not the order they will start in. Reservations are not listed. */
   listWaiting(): WaitingRun[] {
-    const waiting = [...this.#attempts.values()].filter((attempt) => attempt.state !== "running");
+    const waiting = [...this.#attempts.values()].filter(({ state, run }) => {
+      return state !== "running" && run.awaitsGrant !== true;
+    });
     waiting.sort((a, b) => a.arrival - b.arrival);
     return waiting.map((attempt) => ({
       run: attempt.run,
@@ -391,7 +396,8 @@ export class Dispatcher {
   }
 
   listRunning(): RunningRun[] {
-    return [...this.#running].map((attempt) => {
+    const attempts = [...this.#running].filter(({ run }) => run.awaitsGrant !== true);
+    return attempts.map((attempt) => {
       const { run, progress } = attempt;
       return { run, ...executionOf(attempt), ...(progress !== undefined && { progress }) };
     });
@@ -434,7 +440,7 @@ export class Dispatcher {
     const attempt = this.#attempts.get(attemptId);
     if (attempt?.state !== "running" || progress === undefined) return;
     attempt.progress = progress;
-    this.#onProgress?.(attempt.run, progress);
+    this.#hooks.onProgress?.(attempt.run, progress);
   }
 
   get isShutDown(): boolean {
@@ -484,7 +490,7 @@ export class Dispatcher {
   // Starting
 
   #wake(): void {
-    if (this.#pumpQueued || this.#paused || this.isDraining || this.#shutDown) return;
+    if (this.#pumpQueued || this.#paused || this.#shutDown) return;
     this.#pumpQueued = true;
     queueMicrotask(this.#pump);
   }
@@ -493,7 +499,8 @@ export class Dispatcher {
     this.#pumpQueued = false;
     if (this.#recallDue) this.#recall();
     this.#startAll();
-    const onDemand = this.#onDemand;
+    const { onDemand, onBacklog } = this.#hooks;
+    if (this.waitingCount > 0) onBacklog?.();
     if (onDemand === undefined) return;
     for (const pool of this.#pools.all) if (pool.declared && pool.takeShortage()) onDemand(pool.name);
   };
@@ -546,7 +553,8 @@ export class Dispatcher {
     const { job, taskName, placement } = attempt.run;
     const absent = this.#unassigned.add(attempt) ? this.#workers.reasonAbsent(attempt.run) : undefined;
     if (absent === undefined) return;
-    this.#logger.warn({ job: localName(job), taskName, ...placement }, `tasks wait for ${absent.text}`);
+    const where = this.#hooks.onBacklog === undefined ? "" : ", as far as this member knows; it asks the others";
+    this.#logger.warn({ job: localName(job), taskName, ...placement }, `tasks wait for ${absent.text}${where}`);
   }
 
   #recall(): void {
@@ -559,7 +567,8 @@ export class Dispatcher {
 
   #start(attempt: Attempt, worker: Worker, now: number): void {
     this.#occupy(attempt, worker, now);
-    if (!attempt.run.isCautious && !worker.isRemote) return this.#execute(attempt, now);
+    const { isCautious, awaitsGrant } = attempt.run;
+    if (!isCautious && awaitsGrant !== true && !worker.isRemote) return this.#execute(attempt, now);
     this.#reportStart(attempt);
     if (attempt.state === "running") void this.#executeConfirmed(attempt);
   }
@@ -751,7 +760,7 @@ export class Dispatcher {
     if (remoteWorker === undefined || stopping === undefined) return;
     const release = this.holdSlot(run);
     void stopping.then((how) => {
-      if (how === "disconnected") this.#onDetached?.(run, { worker: remoteWorker.address, isLost: true });
+      if (how === "disconnected") this.#hooks.onDetached?.(run, { worker: remoteWorker.address, isLost: true });
       release();
     });
   }
@@ -771,7 +780,8 @@ export class Dispatcher {
   /** Removes a waiting attempt. */
   #removeWaiting(attempt: Attempt): void {
     this.#attempts.delete(attempt.run.attemptId);
-    if (attempt.state === "unassigned") this.#unassigned.remove(attempt);
+    if (attempt.state === "placing") attempt.state = "over";
+    else if (attempt.state === "unassigned") this.#unassigned.remove(attempt);
     else this.#pools.of(attempt.run.domain).remove(attempt);
   }
 
@@ -779,7 +789,7 @@ export class Dispatcher {
   #detach(attempt: Attempt): void {
     const { worker } = executionOf(attempt);
     this.#freeBothSlots(attempt);
-    this.#onDetached?.(attempt.run, { worker, isLost: false });
+    this.#hooks.onDetached?.(attempt.run, { worker, isLost: false });
   }
 
   /** Frees the attempt's slot here, and the one on its remote worker too. */
@@ -834,7 +844,8 @@ export class Dispatcher {
     const suspect = this.#isolation.isolatedSuspect(this.#clock.now());
     const pool = this.#pools.of(run.domain);
     const absent = this.#workers.reasonAbsent(run);
-    if (absent !== undefined) return absent;
+    if (state === "placing") return waits.placing;
+    if (absent !== undefined) return this.#hooks.hasElsewhere?.(run) === true ? waits.freeWorker(run) : absent;
     if (!this.#pools.has(run.domain)) return waits.noDomain(run.domain);
     if (pool.size === 0) return waits.noSlots(pool.overview());
     if (this.isDraining) return waits.engine("another start: this process is being drained");

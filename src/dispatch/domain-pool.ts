@@ -88,6 +88,11 @@ export class DomainPool {
     this.#queues[attempt.care].remove(attempt, "over");
   }
 
+  /** The best waiting attempt of that class that fits; it stays in the queue. */
+  findBest(care: StartCare, fits: (attempt: Attempt) => boolean): Attempt | undefined {
+    return this.#queues[care].findBest(fits);
+  }
+
   /** True if an attempt of that class waits and a slot is free. */
   hasNext(care: StartCare): boolean {
     return this.#queues[care].size > 0 && this.slots.size < this.#limit;

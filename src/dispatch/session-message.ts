@@ -1,6 +1,7 @@
 import type { Outcome } from "../kernel/input.ts";
 import type { AttemptDescriptor } from "./attempt-descriptor.ts";
 import type { AttemptReport } from "./attempt-report.ts";
+import type { GrantFence } from "./grant-fence.ts";
 import type { TaskLogLine } from "./task-log.ts";
 import type { TaskInputs } from "./task-run.ts";
 
@@ -154,14 +155,6 @@ export interface Grant {
   readonly inputs: TaskInputs;
   /** Absent for tasks of no shard. */
   readonly fence?: GrantFence;
-}
-
-/** Makes the worker refuse grants of an earlier owner of the shard once it has seen a later epoch. */
-export interface GrantFence {
-  /** Incarnation of the store: epochs are remembered for one. */
-  readonly incarnation: number;
-  readonly shard: number;
-  readonly epoch: number;
 }
 
 export interface AbortOrder extends GrantKey {

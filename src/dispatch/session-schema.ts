@@ -26,13 +26,13 @@ import {
   text,
   textLike,
 } from "./schema.ts";
+import type { GrantFence } from "./grant-fence.ts";
 import type {
   AbortOrder,
   Acknowledged,
   FinishedAttempt,
   Goodbye,
   Grant,
-  GrantFence,
   GrantKey,
   Heartbeat,
   RenewalAge,

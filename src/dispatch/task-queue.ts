@@ -72,6 +72,18 @@ export class TaskQueue {
     else this.#sweep();
   }
 
+  /** The best attempt that fits; it stays in the queue. */
+  findBest(fits: (attempt: Attempt) => boolean): Attempt | undefined {
+    let best: Attempt | undefined;
+    for (let place = this.#lineHead; place < this.#line.length; place++) {
+      const attempt = this.#line[place] as Attempt;
+      if (attempt.state !== this.#state || !fits(attempt)) continue;
+      if (this.#isLineInOrder) return attempt;
+      if (best === undefined || goesBefore(attempt, best)) best = attempt;
+    }
+    return best;
+  }
+
   #best(): Attempt | undefined {
     if (this.#isLineInOrder) return this.#oldest();
     for (;;) {
@@ -115,7 +127,7 @@ export class TaskQueue {
 }
 
 /** Lower rank, then more successors, then first come. */
-function goesBefore({ run: a, arrival }: Attempt, { run: b, arrival: other }: Attempt): boolean {
+export function goesBefore({ run: a, arrival }: Attempt, { run: b, arrival: other }: Attempt): boolean {
   if (a.rank !== b.rank) return a.rank < b.rank;
   if (a.successors !== b.successors) return a.successors > b.successors;
   return arrival < other;

@@ -1,5 +1,6 @@
 import type { Execution } from "../kernel/event.ts";
 import type { Outcome } from "../kernel/input.ts";
+import type { GrantFence } from "./grant-fence.ts";
 import type { WorkerSelector } from "./worker-selector.ts";
 
 /** Identifies an attempt, with its task, job and domain. */
@@ -45,6 +46,12 @@ export interface TaskRun extends AttemptIdentity, WorkerSelector {
   readonly isHandedOver?: boolean;
   /** True while its instance is paused, or about to be: it does not go to a worker, nor back to the queue. */
   readonly isPaused?: boolean;
+  /** True if a slot of another member may run it: it belongs to an instance of a shard. */
+  readonly travels?: boolean;
+  /** True for a reservation, which takes a slot for an attempt of another member: `confirmStart` resolves with the grant. */
+  readonly awaitsGrant?: boolean;
+  /** The epoch of its shard; absent for a task of no shard. */
+  readonly fence?: GrantFence;
   /**
    * Resolves when the start that `listener` was notified of is durable. Awaited before the job of a cautious run is called, and
    * before any run goes to a remote worker, so that a new owner of the instance knows where to look for it. If it rejects,

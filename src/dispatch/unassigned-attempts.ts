@@ -1,4 +1,5 @@
 import type { Attempt } from "./attempt.ts";
+import type { AttemptClass } from "./attempt-class.ts";
 import { TaskQueue } from "./task-queue.ts";
 import { selectorKey, type WorkerSelector } from "./worker-selector.ts";
 
@@ -46,6 +47,12 @@ export class UnassignedAttempts {
     queue.remove(attempt, "over");
     if (queue.size === 0) queues.delete(name);
     if (queues.size === 0) this.#bySelector.delete(key);
+  }
+
+  /** The best attempt of the class that fits; it stays here. */
+  findBest(wanted: AttemptClass, fits: (attempt: Attempt) => boolean): Attempt | undefined {
+    const queues = this.#bySelector.get(selectorKey(wanted))?.queues;
+    return queues?.get(`${wanted.care} ${wanted.domain}`)?.findBest(fits);
   }
 
   /** Removes as many attempts of each queue as there are free slots on workers that may run them. */

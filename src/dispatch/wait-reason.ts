@@ -63,6 +63,7 @@ export const waits = {
     reason: "slot",
     text: `a free slot on ${workerWords(selector)}`,
   }),
+  placing: { reason: "slot", text: "the record of its start on another member" } satisfies TaskWait,
   /** Attempts that were lost with their process run one after the other. */
   suspect: (taskName: string, losses: number): TaskWait => {
     return { reason: "isolation", text: `${taskName}, because both were lost, this one ${losses} times` };

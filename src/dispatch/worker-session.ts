@@ -7,12 +7,12 @@ import type { Outcome } from "../kernel/input.ts";
 import type { Abort } from "./abort.ts";
 import { type AttemptDescriptor, describeAttempt, localNames } from "./attempt-descriptor.ts";
 import type { OnReport } from "./attempt-report.ts";
+import type { GrantFence } from "./grant-fence.ts";
 import { type AnnouncedAttempt, type ReportedResult, SessionAttempt, type StoppingAttempt } from "./session-attempt.ts";
 import type { Link } from "./link.ts";
 import {
   formatMessage,
   type Grant,
-  type GrantFence,
   type GrantKey,
   type Heartbeat,
   type RenewalAge,

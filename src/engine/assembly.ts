@@ -145,6 +145,8 @@ export class Assembly {
       sharedDomains: true,
       mayStart: () => this.#isLeaseValid(),
       onDemand: (domain) => this.member?.onDemand(domain),
+      onBacklog: () => this.member?.slots.onBacklog(),
+      hasElsewhere: (selector) => this.member?.slots.hasElsewhere(selector) ?? false,
       onDetached: (run, gone) => this.member?.onDetached(run, gone),
     });
   }

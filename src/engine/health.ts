@@ -50,7 +50,8 @@ export function viewHealth(parts: {
     instancesInMemory: inMemory,
     quarantinedInstances: quarantined,
     stuckInstances: stuck,
-    waitingTasks: dispatcher.waitingCount + region.waitingCount,
+    // Reservations stand for tasks that wait on other members.
+    waitingTasks: dispatcher.waitingCount + region.waitingCount - (member?.slots.queuedReservations ?? 0),
     runningTasks: dispatcher.runningCount,
     oldestRunningAt: dispatcher.oldestRunningAt,
     unreadMessages: unread,

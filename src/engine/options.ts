@@ -299,6 +299,8 @@ function checkOptions(options: ResolvedOptions): void {
   for (const name of ["runsJobs", "watchCode"] as const) {
     if (typeof options[name] !== "boolean") throw invalid(name, "must be true or false");
   }
+  if (options.cluster?.ownsShards === false && !options.runsJobs)
+    throw invalid("cluster.ownsShards", "can be false only if runsJobs is true: the member would do nothing");
   if (!(options.stopGraceMs >= 0)) throw invalid("stopGraceMs", "must be a number of milliseconds, at least 0");
   const kept = Object.entries(options.retentionMs).find(([, ms]) => !(ms >= 0));
   if (kept !== undefined) throw invalid(`retentionMs.${kept[0]}`, "must be a number of milliseconds, or 0 for ever");

@@ -1,10 +1,10 @@
 import type { Clock, Timer } from "../base/clock.ts";
-import { EngineError, messageOf } from "../base/error.ts";
+import { EngineError } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Random } from "../base/random.ts";
 import type { Allocators } from "../cluster/allocators.ts";
 import { CallRouter } from "../cluster/call-router.ts";
-import { formatAbout, leaversAmong, type MemberAbout, parseAbout } from "../cluster/member-about.ts";
+import { formatAbout, leaversAmong, type MemberAbout, parseAbout, rolesOf } from "../cluster/member-about.ts";
 import type { MemberEvent } from "../cluster/member-event.ts";
 import type { MemberView } from "../cluster/member-view.ts";
 import { Membership } from "../cluster/membership.ts";
@@ -20,20 +20,21 @@ import type { CallOf, CallType, Hint, ResultOf } from "../runtime/call.ts";
 import type { CallTransport, CallTransportOptions } from "../runtime/call-client.ts";
 import { decodeHint, decodeResult, isUserWrite } from "../runtime/call-codec.ts";
 import { HostedAttempts } from "../runtime/hosted-attempts.ts";
-import { retryWhileUnavailable } from "../runtime/retry-while-unavailable.ts";
 import type { RegionCluster } from "../runtime/region.ts";
 import type { ClusterView, DomainRow, Store } from "../stores/store.ts";
 import { isHalfImported } from "../stores/importer.ts";
 import type { ResolvedClusterOptions } from "./cluster-options.ts";
 import { OwnerTable } from "../cluster/owner-table.ts";
-import { type ThisMachine, thisMachine } from "../cluster/process-stamp.ts";
-import { systemProcessTable } from "../cluster/process-table.ts";
 import { delegate } from "./delegate.ts";
 import { joinStamp, oldestOf } from "./join-stamp.ts";
 import { KnownMembers } from "./known-members.ts";
+import { machineOf } from "./machine-of.ts";
+import { MemberListeners } from "./member-listeners.ts";
 import type { MemberRuntime } from "./member-runtime.ts";
+import { recordAgain } from "./record-again.ts";
 import { RemoteWorkers, type RemoteWorkersParts } from "./remote-workers.ts";
 import { SharedDomains } from "./shared-domains.ts";
+import { SlotSharing } from "./slot-sharing.ts";
 
 export interface ClusterMemberParts {
   readonly options: ResolvedClusterOptions;
@@ -55,6 +56,8 @@ export interface ClusterMemberParts {
 /** One engine of a cluster: joins membership, shard ownership, calls, shared domains and remote workers. */
 export class ClusterMember implements RegionCluster, CallTransport {
   readonly hostedAttempts: HostedAttempts;
+  /** Slots of other members for attempts that wait here, and of this one for theirs. */
+  readonly slots: SlotSharing;
   readonly callMs: number;
   /** True if the member has joined, or has tried to. */
   hasJoined = false;
@@ -66,7 +69,7 @@ export class ClusterMember implements RegionCluster, CallTransport {
   readonly #domains: SharedDomains;
   readonly #owners = new OwnerTable();
   #workers: RemoteWorkers | undefined;
-  readonly #listeners = new Set<(event: MemberEvent) => void>();
+  readonly #listeners: MemberListeners;
   readonly #viewWaiters: (() => void)[] = [];
   #attached: MemberRuntime | undefined;
   /** The id of this member, once a view has contained it. */
@@ -79,6 +82,7 @@ export class ClusterMember implements RegionCluster, CallTransport {
     this.#parts = parts;
     this.callMs = parts.options.timings.callMs;
     const { clock, logger, options } = parts;
+    this.#listeners = new MemberListeners(logger);
     this.#membership = this.#makeMembership();
     this.#members = new KnownMembers(this.#membership, clock);
     this.#keeper = new ShardKeeper({
@@ -90,6 +94,7 @@ export class ClusterMember implements RegionCluster, CallTransport {
     });
     this.#router = this.#makeRouter();
     this.hostedAttempts = this.#makeHostedAttempts();
+    this.slots = this.#makeSlotSharing();
     this.#domains = new SharedDomains({
       ...parts,
       members: this.#members,
@@ -109,8 +114,8 @@ export class ClusterMember implements RegionCluster, CallTransport {
       logger,
       timings,
       address: name,
-      about: () => formatAbout(this.#about(), this.#isLeaving),
-      process: machineOf(this.#parts),
+      about: () => formatAbout(this.#about(), { isLeaving: this.#isLeaving, pool: dispatcher.exchange.slots }),
+      process: machineOf(store, options),
       newId: () => `${name}:${joinStamp(random.uuid(clock.now()))}`,
       onView: (view) => this.#onView(view),
       onEvent: (event) => this.#onEvent(event),
@@ -132,7 +137,10 @@ export class ClusterMember implements RegionCluster, CallTransport {
       ownerOf: (shard) => this.#ownerOf(shard),
       ownedShards: () => this.#keeper.owned,
       handle: (shard, call) => this.#runtime.handler.handle(shard, call),
-      answer: (body) => this.#runtime.answer(body),
+      answer: async (body) => {
+        const answer = this.slots.answer(body);
+        return answer === undefined ? await this.#runtime.answer(body) : answer.value;
+      },
       isAbandoned: ({ from, body }) => this.#isAbandoned(from, body),
       onHint: ({ body }) => this.#onHint(decodeHint(body)),
     });
@@ -149,6 +157,24 @@ export class ClusterMember implements RegionCluster, CallTransport {
       members: this.#members,
       shardOf: (id) => this.#runtime.region.shardOf(id),
       call: (shard, call, timeoutMs) => this.#runtime.client.callShard(shard, call, timeoutMs),
+      hint: (member, hint) => this.#router.hint(member, hint),
+      findMissing: (...asked) => this.slots.findMissing(...asked),
+    });
+  }
+
+  #makeSlotSharing(): SlotSharing {
+    const { options, ...parts } = this.#parts;
+    return new SlotSharing({
+      ...parts,
+      timings: options.timings,
+      hosted: this.hostedAttempts,
+      members: this.#members,
+      member: () => this.id,
+      view: () => this.#membership.view,
+      region: () => this.#runtime.region,
+      isLeaseValid: () => this.isLeaseValid(),
+      isBusConnected: () => this.#router.isBusConnected,
+      ask: (member, question, limits) => this.#router.ask(member, question, limits),
       hint: (member, hint) => this.#router.hint(member, hint),
     });
   }
@@ -220,6 +246,7 @@ export class ClusterMember implements RegionCluster, CallTransport {
     this.hostedAttempts.start();
     await this.#untilSettled();
     this.#domains.quotas.start();
+    this.slots.start();
     this.#every(
       () => (this.#router.isBusConnected ? timings.pollMs : timings.pollWithoutBusMs),
       () => void this.#runtime.region.fetchMessages([...this.#keeper.owned]),
@@ -271,6 +298,7 @@ export class ClusterMember implements RegionCluster, CallTransport {
   /** Releases its shards, delivers the ends of attempts that it hosted for others, and leaves. `STORE_ROLLED_BACK`. */
   async close(): Promise<void> {
     for (const timer of this.#timers) timer.cancel();
+    this.slots.stop();
     this.#domains.quotas.stop();
     this.#isLeaving = true;
     this.#router.hintAll(this.#members.others(), leavingHint(this.id));
@@ -347,13 +375,12 @@ export class ClusterMember implements RegionCluster, CallTransport {
   }
 
   #about(): MemberAbout {
-    const { runsJobs, dispatcher, version } = this.#parts;
-    return { roles: runsJobs ? ["server", "worker"] : ["server"], isDraining: dispatcher.isDraining, version };
+    const { runsJobs, dispatcher, version, options } = this.#parts;
+    return { roles: rolesOf(options.ownsShards, runsJobs), isDraining: dispatcher.isDraining, version };
   }
 
   onEvent(listener: (event: MemberEvent) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    return this.#listeners.add(listener);
   }
 
   get #runtime(): MemberRuntime {
@@ -409,6 +436,8 @@ export class ClusterMember implements RegionCluster, CallTransport {
         return this.#runtime.region.receive(hint.row);
       case "AbortAttempts":
         return this.hostedAttempts.drop(hint.attemptIds);
+      case "FreeSlot":
+        return this.slots.free(hint.ticket);
       case "MemberLeaving":
         return this.#keeper.onLeaving(hint.member);
       case "ShardFreed":
@@ -425,32 +454,17 @@ export class ClusterMember implements RegionCluster, CallTransport {
       `member ${this.id} sent no heartbeat for too long and was removed from the cluster`,
     );
     this.#dropAll(error);
-    await this.#recordAgain();
-  }
-
-  /** A store that went back to the time before this member joined lacks what was recorded since; it shows as a removal. */
-  async #recordAgain(): Promise<void> {
-    const { clock, logger, dispatcher } = this.#parts;
-    const record = async (): Promise<void> => {
+    await recordAgain(this.#parts, async () => {
       await this.#domains.declare();
       await this.#runtime.record();
-    };
-    try {
-      await retryWhileUnavailable(clock, record, () => dispatcher.isShutDown);
-    } catch (error) {
-      // The engine stops, and joins no more.
-      if (dispatcher.isShutDown) return;
-      logger.warn(
-        { error: messageOf(error) },
-        "this member was removed and joins again; its jobs, workflows and domains could not be recorded again",
-      );
-    }
+    });
   }
 
   #dropAll(error: EngineError): void {
     this.#keeper.dropAll();
     this.#runtime.region.loseAll(error);
     this.hostedAttempts.clear();
+    this.slots.clear();
     this.#domains.quotas.dropAll();
     this.#parts.dispatcher.interruptAll();
   }
@@ -467,16 +481,7 @@ export class ClusterMember implements RegionCluster, CallTransport {
       // A view after the claims shows whether the hosts of delegated attempts of the shards live.
       if (this.#keeper.isSettled) this.#membership.refreshView();
     }
-    for (const listener of this.#listeners) {
-      try {
-        listener(event);
-      } catch (error) {
-        this.#parts.logger.warn(
-          { error: messageOf(error) },
-          "a listener to member events threw; it is called again for the next event",
-        );
-      }
-    }
+    this.#listeners.notify(event);
   }
 
   /** Announces to the others that the shard is open here, so that they need not wait for their next view. */
@@ -487,12 +492,4 @@ export class ClusterMember implements RegionCluster, CallTransport {
   }
 }
 
-/** Members on an embedded store share one process, so its process id does not identify them. */
-function machineOf({ store, options }: ClusterMemberParts): ThisMachine {
-  const table = options.processTable ?? (store.clusters === "always" ? systemProcessTable : undefined);
-  return table === undefined ? { stamp: undefined, hasDied: () => false } : thisMachine(table);
-}
-
-function leavingHint(member: string): Hint {
-  return { type: "MemberLeaving", member };
-}
+const leavingHint = (member: string): Hint => ({ type: "MemberLeaving", member });

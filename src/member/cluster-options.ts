@@ -21,6 +21,8 @@ export interface ClusterOptions {
   readonly name?: string;
   /** Number of shards that divide the instances. Fixed with the store's first member. Default 128. */
   readonly shards?: number;
+  /** True if instances may live on this member. Default true; if false, it only runs tasks of other members. */
+  readonly ownsShards?: boolean;
   readonly timings?: Partial<ClusterTimings>;
   /** The processes of this machine, for tests. Default: the system's, where members can be processes. */
   readonly processTable?: ProcessTable;
@@ -32,6 +34,7 @@ export interface ResolvedClusterOptions {
   readonly bus: Bus | undefined;
   readonly name: string;
   readonly shards: number;
+  readonly ownsShards: boolean;
   readonly timings: ClusterTimings;
   /** Workers outlive a member that dies, so slots of shared domains are then kept for a while. */
   readonly remoteWorkers: boolean;
@@ -45,6 +48,7 @@ const names: Readonly<Record<keyof ClusterOptions, true>> = {
   bus: true,
   name: true,
   shards: true,
+  ownsShards: true,
   timings: true,
   processTable: true,
   leaseThread: true,
@@ -61,6 +65,7 @@ export function resolveClusterOptions(
     bus: busOf(bus, store),
     name: `${hostname()}:${process.pid}`,
     shards: 128,
+    ownsShards: true,
     remoteWorkers: remoteWorkers !== false,
     processTable: undefined,
     leaseThread: undefined,
@@ -111,13 +116,15 @@ function busOf(bus: ClusterOptions["bus"], store: Pick<Store, "openNotifier"> | 
   return bus;
 }
 
-function checkParts({ name, shards, processTable }: ResolvedClusterOptions): void {
+function checkParts({ name, shards, ownsShards, processTable }: ResolvedClusterOptions): void {
   if (typeof name !== "string" || name.trim() === "" || name.includes("/")) {
     throw invalid("cluster.name", `must be a name without a slash, got ${preview(name)}`);
   }
   if (!Number.isInteger(shards) || shards < 1 || shards > shardsMax) {
     throw invalid("cluster.shards", `must be a whole number from 1 to ${shardsMax}, got ${preview(shards)}`);
   }
+  if (typeof ownsShards !== "boolean")
+    throw invalid("cluster.ownsShards", `must be true or false, got ${preview(ownsShards)}`);
   if (processTable !== undefined && typeof processTable?.probe !== "function") {
     throw invalid("cluster.processTable", `must be a process table, got ${preview(processTable)}`);
   }

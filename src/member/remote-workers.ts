@@ -1,4 +1,4 @@
-import type { GrantFence, JobDetails } from "../dispatch/session-message.ts";
+import type { JobDetails } from "../dispatch/session-message.ts";
 import type { Clock } from "../base/clock.ts";
 import { messageOf } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
@@ -15,7 +15,7 @@ import { attemptId as attemptIdOf } from "../kernel/address.ts";
 import type { Outcome } from "../kernel/input.ts";
 import { hostedRun } from "../runtime/hosted-run.ts";
 import type { HostedAttempts } from "../runtime/hosted-attempts.ts";
-import { InstanceTaskRun } from "../runtime/instance-task-run.ts";
+import type { InstanceTaskRun } from "../runtime/instance-task-run.ts";
 import type { Region } from "../runtime/region.ts";
 import type { WorkerRecords } from "./worker-records.ts";
 
@@ -62,7 +62,7 @@ export class RemoteWorkers {
       dispatcher,
       addressOf: (worker) => `${member()}/${worker}`,
       mayServe: isLeaseValid,
-      fenceOf,
+      fenceOf: (run) => run.fence,
       checkOutcome,
       onTaskLog,
       onJobs,
@@ -158,8 +158,4 @@ export class RemoteWorkers {
 function namesItself(descriptor: AttemptDescriptor): boolean {
   const { instanceId: id, generation, task, attempt } = descriptor;
   return descriptor.attemptId === attemptIdOf({ id, key: 0, generation }, task, attempt);
-}
-
-function fenceOf(run: TaskRun): GrantFence | undefined {
-  return run instanceof InstanceTaskRun ? run.fence : undefined;
 }

@@ -124,6 +124,8 @@ export type InstanceCallType = { [T in CallType]: Calls[T]["args"] extends Insta
 export type Hint =
   | { readonly type: "OutboxMessage"; readonly row: OutboxRow }
   | { readonly type: "AbortAttempts"; readonly attemptIds: readonly string[] }
+  /** The owner does not need a slot that was offered to it. */
+  | { readonly type: "FreeSlot"; readonly ticket: string }
   | { readonly type: "MemberLeaving"; readonly member: string }
   | { readonly type: "ShardFreed"; readonly shard: number }
   | { readonly type: "ShardOpened"; readonly shard: number; readonly epoch: number; readonly owner: string };

@@ -30,6 +30,7 @@ class FakeHosting implements AttemptHosting {
   readonly hasSeen = (moment: number): boolean => this.viewAskedAt >= moment;
   readonly hasLeft = (member: string): boolean => this.left.has(member);
   readonly isReporting = (attemptId: string): boolean => this.reporting.has(attemptId);
+  readonly findMissing = async (): Promise<readonly string[]> => [];
   readonly abort = (host: string, attemptIds: readonly string[]): void => {
     this.aborted.push(`${host}: ${attemptIds.join(" ")}`);
   };

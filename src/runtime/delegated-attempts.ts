@@ -2,6 +2,7 @@ import { assert } from "../base/assert.ts";
 import type { Clock } from "../base/clock.ts";
 import { EngineError } from "../base/error.ts";
 import type { AttemptListener } from "../dispatch/task-run.ts";
+import type { GrantFence } from "../dispatch/grant-fence.ts";
 import type { Execution } from "../kernel/event.ts";
 import type { Input } from "./input.ts";
 import type { ShardClaim } from "../stores/store.ts";
@@ -50,6 +51,11 @@ export interface AttemptHosting {
   hasLeft(member: string): boolean;
   /** True if this member hosted it for another owner and is still reporting its end. */
   isReporting(attemptId: string): boolean;
+  /**
+   * Asks a host which of these attempts it does not have. It refuses their grants for ever after that, if they come from an
+   * earlier owner of the shard. Throws if the host does not answer.
+   */
+  findMissing(host: string, fence: GrantFence, attemptIds: readonly string[]): Promise<readonly string[]>;
   /** Makes a host stop attempts that are not wanted any more. */
   abort(host: string, attemptIds: readonly string[]): void;
   /** Reports the end of an attempt to the new owner of its shard, until it is delivered. */
@@ -206,6 +212,31 @@ export class DelegatedAttempts {
     for (const [host, ids] of byHost) this.#hosting.abort(host, ids);
   }
 
+  /** True if that run of an attempt is delegated, and no later one. */
+  isDelegated(run: InstanceTaskRun): boolean {
+    return this.#attempts.get(run.attemptId)?.run === run;
+  }
+
+  /** Takes a run back that its host has refused for ever: it never ran there. Does nothing if it is not delegated any more. */
+  takeBack(run: InstanceTaskRun): void {
+    if (!this.isDelegated(run)) return;
+    this.#remove(run.attemptId, true);
+    this.#withdraw(run);
+  }
+
+  /** A failing instance starts nothing new, so a withdrawn attempt would never end. */
+  #withdraw(run: InstanceTaskRun): void {
+    if (run.actor.machine.state.failing) run.actor.onLost(run);
+    else run.actor.onWithdrawn(run);
+  }
+
+  /** The attempts in the pools of other members, by member; attempts on remote workers may have gone elsewhere with them. */
+  get inPools(): ReadonlyMap<string, readonly InstanceTaskRun[]> {
+    const inPools = [...this.#attempts.values()].filter(({ worker }) => !isRemote(worker));
+    const byHost = Map.groupBy(inPools, ({ worker }) => hostOf(worker));
+    return new Map([...byHost].map(([host, attempts]) => [host, attempts.map(({ run }) => run)]));
+  }
+
   /** Aborts the attempts of an instance that is quarantined. */
   forget(listener: AttemptListener): void {
     this.abort(
@@ -231,9 +262,8 @@ export class DelegatedAttempts {
     this.#extendAfterStall();
     for (const [id, { run }] of this.#attempts) {
       const place = this.classify(id);
-      // A failing instance starts nothing new, so a withdrawn attempt would never end.
-      if (place === "stopped" && !run.actor.machine.state.failing) run.actor.onWithdrawn(run);
-      else if (place !== "elsewhere") run.actor.onLost(run);
+      if (place === "stopped") this.#withdraw(run);
+      else if (place === "lost") run.actor.onLost(run);
     }
   }
 }

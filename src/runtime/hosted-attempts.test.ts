@@ -82,6 +82,7 @@ class Rig {
       call: async (shard, call, timeoutMs) =>
         decodeResult(call.type, await this.#ask(shard, decodeCall(call), timeoutMs)),
       hint: (member, hint) => void this.hints.push({ member, hint }),
+      findMissing: async () => [],
     });
   }
 

@@ -21,6 +21,7 @@ export interface HostedAttemptsParts {
   readonly shardOf: (instanceId: string) => number;
   readonly call: <T extends CallType>(shard: number, call: CallOf<T>, timeoutMs: number) => Promise<ResultOf<T>>;
   readonly hint: (member: string, hint: Hint) => void;
+  readonly findMissing: AttemptHosting["findMissing"];
 }
 
 /**
@@ -61,6 +62,9 @@ export class HostedAttempts implements AttemptHosting {
   readonly hasLeft = (member: string): boolean => this.#parts.members.hasLeft(member);
 
   readonly hasSeen = (moment: number): boolean => this.#parts.members.hasSeen(moment);
+
+  readonly findMissing: AttemptHosting["findMissing"] = (host, fence, attemptIds) =>
+    this.#parts.findMissing(host, fence, attemptIds);
 
   readonly abort = (host: string, attemptIds: readonly string[]): void => {
     if (host === this.#parts.member()) this.drop(attemptIds);
@@ -289,4 +293,5 @@ export const noHosting: AttemptHosting = {
   add: () => undefined,
   hold: () => () => undefined,
   reclaim: () => undefined,
+  findMissing: async () => [],
 };

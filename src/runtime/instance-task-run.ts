@@ -1,5 +1,5 @@
 import { defaultDomain, qualifyDomain } from "../dispatch/domain-pools.ts";
-import type { GrantFence } from "../dispatch/session-message.ts";
+import type { GrantFence } from "../dispatch/grant-fence.ts";
 import type { TaskInputs, AttemptListener, TaskRun } from "../dispatch/task-run.ts";
 import { type PlacementConstraints, placementOf } from "../dispatch/worker-selector.ts";
 import { attemptId } from "../kernel/address.ts";
@@ -106,6 +106,11 @@ export class InstanceTaskRun implements TaskRun {
   /** The parameters of a DAG's task are read when the attempt starts: a user may change them until then. */
   get params(): string {
     return this.#fixedParams ?? this.actor.paramsOf(this.task);
+  }
+
+  /** Any member may run it. */
+  get travels(): boolean {
+    return true;
   }
 
   get isHandedOver(): boolean {

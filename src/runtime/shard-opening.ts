@@ -1,5 +1,8 @@
+import { messageOf } from "../base/error.ts";
+import type { Logger } from "../base/logger.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { InstanceRow, ShardClaim, Store } from "../stores/store.ts";
+import type { FencingToken } from "./fencing-token.ts";
 import type { InboundMessages } from "./inbound-messages.ts";
 import type { InstanceActor } from "./instance-actor.ts";
 import type { InstanceEntry } from "./instance-entry.ts";
@@ -11,6 +14,8 @@ import type { AttemptHosting, DelegatedAttempts } from "./delegated-attempts.ts"
 
 export interface ShardOpeningParts {
   readonly shard: number;
+  readonly token: FencingToken;
+  readonly logger: Logger;
   readonly claim: ShardClaim;
   readonly store: Store;
   readonly dispatcher: Dispatcher;
@@ -49,6 +54,20 @@ export class ShardOpening {
     for (const actor of actors) {
       const runs = actor.resumeTasks(claim.released, (run, worker) => this.#find(run, worker));
       for (const run of runs) dispatcher.enqueue(run);
+    }
+    for (const [host, runs] of this.#parts.delegatedAttempts.inPools) void this.#takeBackMissing(host, runs);
+  }
+
+  /** The last owner may have recorded a start on another member and be gone before its grant left. */
+  async #takeBackMissing(host: string, runs: readonly InstanceTaskRun[]): Promise<void> {
+    const { hosting, delegatedAttempts, token, logger } = this.#parts;
+    const { incarnation, shard, epoch } = token;
+    try {
+      const ids = runs.map(({ attemptId }) => attemptId);
+      const missing = new Set(await hosting.findMissing(host, { incarnation, shard, epoch }, ids));
+      for (const run of runs) if (missing.has(run.attemptId)) delegatedAttempts.takeBack(run);
+    } catch (error) {
+      logger.debug({ host, error: messageOf(error) }, "a host did not say which attempts it has; their leases decide");
     }
   }
 

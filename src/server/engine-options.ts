@@ -20,6 +20,13 @@ export function engineOptionsOf(config: ServerConfig, store: Store, bus?: Bus): 
   const timings = { ...ownTimings, ...config.cluster.timings } as Partial<ClusterTimings>;
   const isMember = enabled || store.clusters === "always";
   const chosen = busOf(config, { isMember, bus });
+  const ownsShards = config.roles.includes("server");
+  if (!isMember && !ownsShards) {
+    throw new EngineError(
+      "OPTION_INVALID",
+      'the setting "roles" without server needs a cluster: nobody else owns instances',
+    );
+  }
   return {
     poolSize: config.poolSize,
     workerTags: config.workerTags,
@@ -39,6 +46,7 @@ export function engineOptionsOf(config: ServerConfig, store: Store, bus?: Bus): 
     ...(isMember && {
       cluster: {
         shards,
+        ownsShards,
         timings,
         ...(name !== undefined && { name }),
         ...(chosen !== undefined && { bus: chosen }),

@@ -213,6 +213,7 @@ export class RigMember {
       shardOf: (id) => this.region.shardOf(id),
       call: (shard, call) => this.#rig.call(shard, call),
       hint: (member, hint) => this.#rig.memberOf(member)?.hinted(hint),
+      findMissing: async () => [],
     });
   }
 

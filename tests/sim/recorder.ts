@@ -25,6 +25,11 @@ interface ProcessRef {
   readonly machine: string;
 }
 
+type MemberMessage =
+  | { readonly type: "RenewAttempts"; readonly attemptIds: readonly string[] }
+  | { readonly type: "OfferSlot"; readonly ticket: string }
+  | { readonly type: "GrantAttempt"; readonly ticket: string; readonly descriptor: { readonly attemptId: string } };
+
 /** Records everything that happens, as evidence for the checkers and for the log. */
 export class Recorder {
   readonly calls: ClientCall[] = [];
@@ -41,6 +46,8 @@ export class Recorder {
   readonly problems: string[] = [];
   readonly #log: EventLog;
   readonly #now: () => number;
+  /** The first messages that offered slots, by ticket. */
+  readonly #offers = new Map<string, { readonly life: number; readonly at: number }>();
   #order = 0;
 
   constructor(log: EventLog, now: () => number) {
@@ -139,10 +146,17 @@ export class Recorder {
 
   /** Records a message of a member to another, over the bus or a mailbox. */
   recordMessage(life: ProcessRef, text: string): void {
-    if (!text.includes('"type":"RenewAttempts"')) return;
-    const { body } = JSON.parse(text) as { body?: { type?: string; attemptIds?: readonly string[] } };
-    if (body?.type !== "RenewAttempts") return;
-    this.renewalRequests.push({ life: life.number, at: this.#now(), attemptIds: body.attemptIds ?? [] });
+    if (!/"type":"(RenewAttempts|OfferSlot|GrantAttempt)"/.test(text)) return;
+    const { body } = JSON.parse(text) as { body?: MemberMessage };
+    if (body?.type === "RenewAttempts") {
+      this.renewalRequests.push({ life: life.number, at: this.#now(), attemptIds: body.attemptIds });
+    } else if (body?.type === "OfferSlot") {
+      if (!this.#offers.has(body.ticket)) this.#offers.set(body.ticket, { life: life.number, at: this.#now() });
+    } else if (body?.type === "GrantAttempt") {
+      // The lease of an attempt on a slot of another member counts from the offer of the slot.
+      const offer = this.#offers.get(body.ticket);
+      if (offer !== undefined) this.renewalRequests.push({ ...offer, attemptIds: [body.descriptor.attemptId] });
+    }
   }
 
   /** Records that the worker has forgotten the result of its last run of the attempt. */

@@ -10,6 +10,7 @@ import type { Finding, Source } from "./source.ts";
 export const mayImport: Readonly<Record<string, readonly string[]>> = {
   base: [],
   kernel: ["base"],
+  attempts: ["base"],
   stores: ["base", "kernel"],
   powerjob: ["base", "kernel"],
   expressions: ["base"],
@@ -22,7 +23,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   schedules: ["base", "kernel", "authoring"],
   durabletask: ["base", "kernel", "authoring"],
   runtime: ["base", "kernel", "expressions", "stores", "cluster", "authoring", "dispatch", "code", "views"],
-  member: ["base", "kernel", "stores", "cluster", "dispatch", "runtime"],
+  member: ["base", "kernel", "attempts", "stores", "cluster", "dispatch", "runtime"],
   engine: [
     "base",
     "kernel",

@@ -9,7 +9,7 @@ const roundingMs = 2;
 
 /**
  * A host renews the leases of foreign attempts for their owner. A renewal counts from no later than the host's last
- * request to the owner, or from when it owned the shard itself: an owner without news counts from when it received that
+ * request to the owner, from its offer of the slot, or from when it owned the shard itself: an owner without news counts from when it received that
  * request, and must not declare the attempt lost before its lease expires.
  */
 export const checkRenewals: Checker = (evidence) => {
@@ -31,7 +31,7 @@ export const checkRenewals: Checker = (evidence) => {
   );
 };
 
-/** The times of renewal requests in order, by process and attempt. */
+/** The times of renewal requests, and of offers of slots that were granted to the attempt, in order, by process and attempt. */
 function questionsOf({ renewalRequests }: Evidence): ReadonlyMap<string, readonly number[]> {
   const questions = new Map<string, number[]>();
   for (const { life, at, attemptIds } of renewalRequests) {
@@ -42,6 +42,7 @@ function questionsOf({ renewalRequests }: Evidence): ReadonlyMap<string, readonl
       else known.push(at);
     }
   }
+  for (const times of questions.values()) times.sort((a, b) => a - b);
   return questions;
 }
 
