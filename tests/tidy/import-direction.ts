@@ -76,6 +76,8 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     "telemetry",
     "transfer",
     "schedules",
+    "catalogue",
+    "powerjob",
   ],
 };
 

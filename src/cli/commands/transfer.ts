@@ -7,6 +7,9 @@ import { pipeline } from "node:stream/promises";
 import { EngineError } from "../../base/error.ts";
 import type { Doors } from "../doors.ts";
 import { countGiven } from "../given-value.ts";
+import { clientCommand } from "../client-command.ts";
+import { UsageError } from "../exit-code.ts";
+import { importFrom, type ImportFromOptions, withImportFromOptions } from "../import-from.ts";
 import { addressHelp, refuseMissing, withStore } from "../open-store.ts";
 import { Output } from "../output.ts";
 
@@ -41,13 +44,21 @@ export function exportCommand(doors: Doors): Command {
 }
 
 export function importCommand(doors: Doors): Command {
-  return new Command("import")
-    .description("Import an export into an empty store.")
-    .argument("<store>", addressHelp)
-    .argument("[file]", "default: standard input")
+  return withImportFromOptions(
+    clientCommand(
+      "import",
+      "Import an export into an empty store, or with --from the workflows of PowerJob or TIS into a server or a folder.",
+    ),
+  )
+    .argument("<source>", `the empty store: ${addressHelp}; with --from the database of PowerJob, or the folder of TIS`)
+    .argument("[file]", "the export; default: standard input")
     .option("--shards <count>", "shards of a new store; must equal cluster.shards of its servers")
-    .option("--json", "print one JSON document")
-    .action(async (address: string, file: string | undefined, options: TransferOptions) => {
+    .action(async (address: string, file: string | undefined, options: TransferOptions & ImportFromOptions) => {
+      if (options.from !== undefined) {
+        if (file !== undefined) throw new UsageError("--from takes one source");
+        await importFrom(address, options.from, options);
+        return;
+      }
       const { importInstances } = await doors.transfer();
       const shards = options.shards === undefined ? {} : { shards: countGiven("--shards", options.shards, 8192) };
       const input = file === undefined ? process.stdin : createReadStream(file);
