@@ -16,7 +16,9 @@ export interface PastEngine {
   readonly stop: () => Promise<void>;
 }
 
-export type PastEngineOptions = Pick<EngineOptions, "storage" | "jobs" | "workflows" | "logger"> & {
+export type PastEngineOptions = Pick<EngineOptions, "jobs" | "workflows" | "logger"> & {
+  /** Default: in memory. */
+  readonly storage?: Store;
   /** Start of its clock, epoch ms. */
   readonly now: number;
 };

@@ -1,6 +1,7 @@
 import { runOnMysql } from "../jobs/sql-on-mysql.ts";
 import { runOnPostgres } from "../jobs/sql-on-postgres.ts";
 import type { PowerJobData, PowerJobJob, PowerJobNode, PowerJobWorkflow } from "../powerjob/powerjob-data.ts";
+import type { PowerJobRun } from "../powerjob/shadow.ts";
 import { UsageError } from "./exit-code.ts";
 
 type Row = Readonly<Record<string, unknown>>;
@@ -15,7 +16,8 @@ const columns = {
   workflow_node_info:
     "id, workflow_id, type, job_id, node_name, node_params, CASE WHEN enable THEN 1 ELSE 0 END AS enable, CASE WHEN skip_when_failed THEN 1 ELSE 0 END AS skip_when_failed",
   job_info: `id, job_name, job_params, execute_type, processor_info, max_instance_num, instance_time_limit, instance_retry_num, task_retry_num, designated_workers, ${timing}`,
-  workflow_instance_info: "id, workflow_id, wf_instance_id, status, wf_init_params, wf_context, dag, result",
+  workflow_instance_info:
+    "id, workflow_id, CAST(wf_instance_id AS CHAR(20)) AS wf_instance_id, status, wf_context, dag",
   app_info: "id, app_name",
 } as const;
 
@@ -42,6 +44,14 @@ export class PowerJobDatabase {
     };
   }
 
+  /** A page of the top-level workflow runs after a row that have failed or succeeded, oldest first. */
+  async finishedRuns(app: string | undefined, after: number): Promise<PowerJobRun[]> {
+    const appId = app === undefined ? undefined : await this.#appId(app);
+    const ended = " AND status IN (3, 4) AND parent_wf_instance_id IS NULL";
+    const page = await this.#page("workflow_instance_info", { appId, after, condition: ended });
+    return page.map(runOf);
+  }
+
   async #appId(name: string): Promise<number> {
     const apps = await this.#all("app_info", undefined);
     const found = apps.find((row) => row["app_name"] === name);
@@ -53,17 +63,20 @@ export class PowerJobDatabase {
   async #all(table: keyof typeof columns, appId: number | undefined): Promise<Row[]> {
     const rows: Row[] = [];
     for (let after = 0; ;) {
-      const page = await this.#page(table, appId, after);
+      const page = await this.#page(table, { appId, after, condition: "" });
       rows.push(...page);
       if (page.length < pageRows) return rows;
       after = Number(page.at(-1)?.["id"]);
     }
   }
 
-  async #page(table: keyof typeof columns, appId: number | undefined, after: number): Promise<readonly Row[]> {
+  async #page(
+    table: keyof typeof columns,
+    { appId, after, condition }: { appId: number | undefined; after: number; condition: string },
+  ): Promise<readonly Row[]> {
     const [first, second] = this.#isMysql ? ["?", "?"] : ["$1", "$2"];
     const ofApp = appId === undefined ? "" : ` AND app_id = ${second}`;
-    const sql = `SELECT ${columns[table]} FROM ${table} WHERE id > ${first}${ofApp} ORDER BY id LIMIT ${pageRows}`;
+    const sql = `SELECT ${columns[table]} FROM ${table} WHERE id > ${first}${ofApp}${condition} ORDER BY id LIMIT ${pageRows}`;
     const params = appId === undefined ? [after] : [after, appId];
     const run = this.#isMysql ? runOnMysql : runOnPostgres;
     const request = {
@@ -101,6 +114,17 @@ function workflowOf(row: Row): PowerJobWorkflow {
     peDag: textOf(row["pedag"]),
     maxWfInstanceNum: numberOf(row["max_wf_instance_num"]),
     ...timingOf(row),
+  };
+}
+
+function runOf(row: Row): PowerJobRun {
+  return {
+    id: Number(row["id"]),
+    workflowId: Number(row["workflow_id"]),
+    wfInstanceId: String(row["wf_instance_id"]).trim(),
+    status: Number(row["status"]),
+    wfContext: textOf(row["wf_context"]),
+    dag: textOf(row["dag"]),
   };
 }
 

@@ -19,6 +19,8 @@ export interface ImportNote {
 }
 
 export interface ImportedWorkflow {
+  /** Id of the workflow in PowerJob; undefined for a job with a schedule of its own, and for TIS. */
+  readonly id?: number;
   readonly name: string;
   readonly dagSpec: DagSpec;
   readonly schedule?: ImportedSchedule;
@@ -110,6 +112,7 @@ class Conversion {
     const maxInstances = workflow.maxWfInstanceNum ?? 1;
     const schedule = scheduleOf(workflow);
     return {
+      id: workflow.id,
       name,
       dagSpec: {
         name,

@@ -6,7 +6,7 @@ import { describe, test, type TestContext } from "node:test";
 import { HeddleClient } from "../../src/client.ts";
 import { newDatabase } from "../databases/databases.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-import { fillPowerJob } from "./powerjob-schema.ts";
+import { addRuns, fillPowerJob } from "./powerjob-schema.ts";
 import { begin, heddle } from "./program.ts";
 
 interface Report {
@@ -77,6 +77,21 @@ for (const kind of ["postgres", "mysql"] as const) {
         again.workflows.some(({ workflow }) => workflow === "elsewhere"),
         "without --app, all apps",
       );
+    });
+
+    test("shadow repeats finished runs without their effects, and names those that would differ", async (t) => {
+      const database = await newDatabase(kind, t);
+      await fillPowerJob(kind, database);
+      await addRuns(database);
+      const { code, stdout, stderr } = await heddle(["shadow", database, "--app", "night"]);
+      assert.equal(code, 1, stderr);
+      const lines = stdout.split("\n").filter((line) => !line.startsWith(" "));
+      assert.deepEqual(
+        lines.map((line) => line.split(" ")[0]),
+        ["agrees", "agrees", "agrees", "differs", "differs", "3", ""],
+      );
+      assert.match(stdout, /task "load" is Canceled in PowerJob, and Success here/);
+      assert.match(stdout, /it cannot run here: .*enough/);
     });
 
     test("with --to the definitions are files, and a note names the line that must be changed", async (t) => {

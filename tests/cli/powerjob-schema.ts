@@ -16,6 +16,8 @@ function tables(kind: ServerKind): string[] {
     `CREATE TABLE workflow_info (id ${key}, app_id bigint, wf_name varchar(255), pedag ${text}, max_wf_instance_num int, ${timing})`,
     `CREATE TABLE workflow_node_info (id ${key}, app_id bigint NOT NULL, workflow_id bigint, type int, job_id bigint,
       node_name varchar(255), node_params ${text}, enable ${flag}, skip_when_failed ${flag})`,
+    `CREATE TABLE workflow_instance_info (id ${key}, app_id bigint, workflow_id bigint, wf_instance_id bigint, parent_wf_instance_id bigint,
+      status int, wf_context ${text}, dag ${text})`,
   ];
 }
 
@@ -149,4 +151,40 @@ export async function fillPowerJob(kind: ServerKind, url: string): Promise<void>
     ...workflow({ id: 52, name: "elsewhere", nodes: [load], more: { app_id: 2 } }),
   );
   await execute(url, ...statements);
+}
+
+/** Statuses of nodes, as PowerJob records them with a run. */
+const waiting = 1;
+const failed = 4;
+const succeed = 5;
+const canceled = 9;
+
+/** Finished runs: two that Heddle repeats alike, one that failed, one whose decision went the other way, one under way, one of a child. */
+export async function addRuns(url: string): Promise<void> {
+  const run = (id: number, workflowId: number, status: number, statuses: readonly number[], rows: number): string => {
+    const nodes = statuses.map((each, place) => ({
+      nodeId: workflowId * 100 + place + 1,
+      status: each,
+      result: `r${place}`,
+    }));
+    return insert("workflow_instance_info", {
+      id,
+      app_id: 1,
+      workflow_id: workflowId,
+      wf_instance_id: 700_000_000_000_000_000 + id,
+      parent_wf_instance_id: null,
+      status,
+      wf_context: JSON.stringify({ rows: String(rows) }),
+      dag: JSON.stringify({ nodes, edges: [] }),
+    });
+  };
+  await execute(
+    url,
+    run(1, 1, 4, [succeed, succeed], 7),
+    run(2, 47, 4, [succeed, succeed, succeed, canceled], 7),
+    run(3, 2, 3, [failed, waiting], 7),
+    run(4, 47, 4, [succeed, succeed, canceled, succeed], 9),
+    run(5, 1, 2, [succeed, waiting], 7),
+    run(6, 48, 4, [succeed, succeed, succeed, canceled], 7),
+  );
 }

@@ -14,6 +14,7 @@ import { scheduleCommand } from "../commands/schedule.ts";
 import { serverCommand } from "../commands/server.ts";
 import { auditCommand } from "../commands/audit.ts";
 import { tokenCommand } from "../commands/token.ts";
+import { shadowCommand } from "../commands/shadow.ts";
 import { storeCommand } from "../commands/store.ts";
 import { exportCommand, importCommand } from "../commands/transfer.ts";
 import { workerCommand } from "../commands/worker.ts";
@@ -50,6 +51,7 @@ export function makeProgram(doors: Doors): Command {
     storeCommand(doors),
     exportCommand(doors),
     importCommand(doors),
+    shadowCommand(doors),
     completionCommand(() => program),
   ];
   for (const command of commands) program.addCommand(command);
