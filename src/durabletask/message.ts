@@ -145,11 +145,13 @@ const nanosPerMs = 1_000_000;
 export function optionalTime(number: number): Field<number | undefined> {
   return converted(number, timestamp, {
     from: ({ seconds, nanos }) => Number(seconds) * 1000 + Math.floor(nanos / nanosPerMs),
-    to: (ms) => {
-      const seconds = Math.floor(ms / 1000);
-      return { seconds: BigInt(seconds), nanos: Math.round((ms - seconds * 1000) * nanosPerMs) };
-    },
+    to: timestampOf,
   });
+}
+
+function timestampOf(ms: number): { seconds: bigint; nanos: number } {
+  const seconds = Math.floor(ms / 1000);
+  return { seconds: BigInt(seconds), nanos: Math.round((ms - seconds * 1000) * nanosPerMs) };
 }
 
 function signed64(number: number): Field<bigint> {

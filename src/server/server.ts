@@ -311,6 +311,7 @@ export class Server {
     return new GrpcServer({
       ...parts,
       grpc: await loadGrpc(),
+      clock,
       audit: this.#audit,
       enter: (namespace, isChange) => {
         if (isChange) namespaces.get(namespace);

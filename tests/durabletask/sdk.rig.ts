@@ -45,6 +45,7 @@ type Metadata = (call: { add(name: string, value: string): void }) => void;
 
 interface Sdk {
   readonly TaskHubGrpcClient: new (...given: readonly unknown[]) => TaskHubClient;
+  readonly TaskHubGrpcWorker: new (...given: readonly unknown[]) => TaskHubWorker;
 }
 
 interface Grpc {
@@ -74,6 +75,20 @@ export async function forkClient(t: TestContext, port: number) {
   const { TaskHubGrpcClient } = await load<Sdk>("@dapr/durabletask-js");
   return stopped(t, new TaskHubGrpcClient(`127.0.0.1:${port}`));
 }
+
+export interface TaskHubWorker {
+  addNamedActivity(name: string, activity: (context: unknown, input: never) => unknown): string;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export type MakeWorker = (port: number) => Promise<TaskHubWorker>;
+
+/** A worker of Microsoft's SDK. */
+export const microsoftWorker: MakeWorker = async (port) => {
+  const { TaskHubGrpcWorker } = await load<Sdk>("@microsoft/durabletask-js");
+  return new TaskHubGrpcWorker({ hostAddress: `127.0.0.1:${port}`, logger: quiet });
+};
 
 export interface DaprClient {
   scheduleNewWorkflow(name: string, input?: unknown, instanceId?: string, startAt?: Date): Promise<string>;

@@ -32,6 +32,8 @@ export type RigOptions = Partial<Omit<ServerConfig, "data" | "storage">> &
   Pick<ServerParts, "adminToken"> & {
     /** Default: a file in the rig's folder. */
     readonly store?: Store;
+    /** In addition to those of the sample. */
+    readonly moreWorkflows?: ServerParts["workflows"];
   };
 
 /** One server after the other on the same data, as processes that are stopped and started again. */
@@ -60,7 +62,7 @@ export class ServerRig {
     return this.#server;
   }
 
-  async begin({ adminToken, store, ...settings }: RigOptions = {}): Promise<void> {
+  async begin({ adminToken, store, moreWorkflows = [], ...settings }: RigOptions = {}): Promise<void> {
     const config = {
       ...loadConfig({ folder: this.folder }),
       port: 0,
@@ -68,11 +70,13 @@ export class ServerRig {
       logLevel: "error" as const,
       ...settings,
     };
+    const { jobs, workflows } = sampleApp();
     this.#server = await Server.start(config, {
       store: store ?? sqlite(join(this.folder, "heddle.db")),
       adminToken,
       logger: this.#logger(),
-      ...sampleApp(),
+      jobs,
+      workflows: [...workflows, ...moreWorkflows],
     });
   }
 

@@ -1,4 +1,6 @@
 import type { Role } from "../../api/route.ts";
+import type { Clock } from "../../base/clock.ts";
+import type { Logger } from "../../base/logger.ts";
 import type { Given, Message } from "../../durabletask/message.ts";
 import type { Caller } from "../request/caller.ts";
 import type { TaskHub } from "./task-hub.ts";
@@ -48,4 +50,23 @@ export function unary<Request extends object, Response>(options: UnaryOptions<Re
 function targetOf(message: unknown): string | null {
   const { instanceId } = message as { readonly instanceId?: unknown };
   return typeof instanceId === "string" && instanceId !== "" ? instanceId : null;
+}
+
+/** A call with a stream of answers. */
+export interface StreamMethod {
+  readonly role: Role;
+  /** Opens the stream, which sends until it is closed. */
+  readonly open: (bytes: Buffer, call: StreamCall) => { close(): void };
+}
+
+export interface StreamCall {
+  readonly hub: TaskHub;
+  readonly caller: Caller;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Metadata of the call. */
+  readonly header: (name: string) => string | undefined;
+  readonly send: (bytes: Buffer) => void;
+  /** Ends the stream from this side. */
+  readonly end: () => void;
 }

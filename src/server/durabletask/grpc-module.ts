@@ -103,7 +103,7 @@ export function bearer(token: string | undefined): string | undefined {
   return token === undefined || token === "" ? undefined : `Bearer ${token}`;
 }
 
-function textOf(metadata: GrpcCall["metadata"], name: string): string | undefined {
+export function textOf(metadata: GrpcCall["metadata"], name: string): string | undefined {
   const [value] = metadata.get(name);
   return typeof value === "string" ? value : undefined;
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { Clock } from "../../base/clock.ts";
 import { EngineError, messageOf } from "../../base/error.ts";
 import type { Logger } from "../../base/logger.ts";
 import { empty, healthResponse } from "../../durabletask/client-messages.ts";
@@ -12,17 +13,20 @@ import type { AuditEntry } from "../security/audit-entry.ts";
 import type { Guard } from "../security/guard.ts";
 import type { TlsFiles } from "../security/tls-files.ts";
 import { clientMethods } from "./client-methods.ts";
-import type { UnaryMethod } from "./grpc-method.ts";
+import type { StreamMethod, UnaryMethod } from "./grpc-method.ts";
 import {
   type GrpcCall,
   type GrpcHandler,
   type GrpcMethod,
   type GrpcModule,
+  type GrpcRefusal,
   type GrpcServer as ServerOfModule,
   headersOf,
+  textOf,
 } from "./grpc-module.ts";
 import { refusedOf } from "./grpc-status.ts";
 import type { TaskHub } from "./task-hub.ts";
+import { streamMethods, workerMethods } from "./worker-methods.ts";
 
 export interface GrpcServerParts {
   readonly grpc: GrpcModule;
@@ -32,6 +36,7 @@ export interface GrpcServerParts {
   readonly enter: (namespace: string, isChange: boolean) => { readonly hub: TaskHub; readonly leave: () => void };
   readonly readiness: Pick<Readiness, "isStarting">;
   readonly storeHealth: Pick<StoreHealth, "problem">;
+  readonly clock: Clock;
   readonly deadlines: Deadlines;
   readonly logger: Logger;
   readonly tls: TlsFiles | undefined;
@@ -52,6 +57,9 @@ const serving = 1;
 /** Pings of idle connections, by which a broken one is noticed. */
 const pingMs = 30_000;
 
+/** Interval at which the token of an open stream is checked. */
+const tokenCheckMs = 5000;
+
 const pass = (bytes: Buffer): Buffer => bytes;
 
 /** The Durable Task protocol over gRPC, on a port of its own. Tokens, roles, namespaces and limits are those of HTTP. */
@@ -66,7 +74,10 @@ export class GrpcServer {
       "grpc.keepalive_time_ms": pingMs,
       "grpc.keepalive_timeout_ms": pingMs,
     });
-    this.#addService(servicePath, { Hello: this.#open(empty.encode({})), ...this.#clientHandlers() });
+    const streams = Object.fromEntries(
+      Object.entries(streamMethods).map(([name, method]) => [name, this.#streamHandler(name, method)]),
+    );
+    this.#addService(servicePath, { Hello: this.#open(empty.encode({})), ...this.#unaryHandlers() }, streams);
     this.#addService(healthPath, { Check: this.#open(healthResponse.encode({ status: serving })) });
   }
 
@@ -96,13 +107,18 @@ export class GrpcServer {
     clearTimeout(late);
   }
 
-  #addService(path: string, handlers: Readonly<Record<string, GrpcHandler>>): void {
+  #addService(
+    path: string,
+    unary: Readonly<Record<string, GrpcHandler>>,
+    streams: Readonly<Record<string, GrpcHandler>> = {},
+  ): void {
+    const handlers = { ...unary, ...streams };
     const methods = Object.keys(handlers).map((name): [string, GrpcMethod] => [
       name,
       {
         path: `${path}/${name}`,
         requestStream: false,
-        responseStream: false,
+        responseStream: Object.hasOwn(streams, name),
         requestSerialize: pass,
         requestDeserialize: pass,
         responseSerialize: pass,
@@ -121,8 +137,8 @@ export class GrpcServer {
     };
   }
 
-  #clientHandlers(): Record<string, GrpcHandler> {
-    const methods = Object.entries(clientMethods);
+  #unaryHandlers(): Record<string, GrpcHandler> {
+    const methods = Object.entries({ ...clientMethods, ...workerMethods });
     return Object.fromEntries(methods.map(([name, method]) => [name, this.#handler(name, method)]));
   }
 
@@ -133,6 +149,73 @@ export class GrpcServer {
         (error: unknown) => reply(refusedOf(error, this.#parts.logger).refusal),
       );
     };
+  }
+
+  #streamHandler(name: string, method: StreamMethod): GrpcHandler {
+    return (call) => {
+      const { audit, logger } = this.#parts;
+      const entry = { what: name, address: addressOf(call), requestId: randomUUID() };
+      let caller: Caller | undefined;
+      try {
+        caller = this.#authorize(method, call);
+        this.#openStream(method, call, caller);
+        void audit.append(entryOf(entry, caller, { status: 200, target: null }));
+      } catch (error) {
+        const { refusal, answer } = refusedOf(error, logger);
+        const refused = error instanceof HttpError ? (error.caller ?? caller) : caller;
+        const { status } = answer;
+        void audit.appendRefusal(entryOf(entry, refused, { status, code: answer.refusal.code, target: null }));
+        call.emit("error", refusal);
+      }
+    };
+  }
+
+  #openStream(method: StreamMethod, call: GrpcCall, caller: Caller): void {
+    const { enter, stopping, clock, logger } = this.#parts;
+    const { hub, leave } = enter(caller.namespace, true);
+    let isOpen = true;
+    const close = (): void => {
+      if (!isOpen) return;
+      isOpen = false;
+      stream?.close();
+      clearInterval(tokenCheck);
+      stopping.removeEventListener("abort", end);
+      leave();
+    };
+    const end = (): void => {
+      if (!isOpen) return;
+      close();
+      call.end();
+    };
+    const tokenCheck = setInterval(() => {
+      const refusal = this.#refusalNow(method, call);
+      if (refusal === undefined || !isOpen) return;
+      close();
+      call.emit("error", refusal);
+    }, tokenCheckMs);
+    stopping.addEventListener("abort", end);
+    call.on("cancelled", close);
+    call.on("error", close);
+    let stream: { close(): void } | undefined;
+    try {
+      const header = (name: string): string | undefined => textOf(call.metadata, name);
+      const send = (bytes: Buffer): void => void (isOpen && call.write(bytes));
+      stream = method.open(call.request, { hub, caller, clock, logger, header, send, end });
+    } catch (error) {
+      close();
+      throw error;
+    }
+  }
+
+  /** Why the stream may not stay open: the token was deleted or has expired. A rate limit ends no stream. */
+  #refusalNow(method: StreamMethod, call: GrpcCall): GrpcRefusal | undefined {
+    try {
+      this.#authorize(method, call);
+      return undefined;
+    } catch (error) {
+      if (error instanceof HttpError && error.code === "RATE_LIMITED") return undefined;
+      return refusedOf(error, this.#parts.logger).refusal;
+    }
   }
 
   async #answer(name: string, method: UnaryMethod, call: GrpcCall): Promise<Buffer> {
@@ -154,7 +237,7 @@ export class GrpcServer {
     }
   }
 
-  #authorize({ role }: UnaryMethod, call: GrpcCall): Caller {
+  #authorize({ role }: Pick<UnaryMethod, "role">, call: GrpcCall): Caller {
     const { guard, readiness } = this.#parts;
     if (readiness.isStarting) throw starting();
     return guard.authorize({ headers: headersOf(call), method: "POST", ip: addressOf(call) }, role);

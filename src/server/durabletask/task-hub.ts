@@ -1,6 +1,7 @@
 import { Workflow } from "../../authoring/workflow.ts";
 import { EngineError, hasCode } from "../../base/error.ts";
 import { preview } from "../../base/preview.ts";
+import type { Link, LinkListener } from "../../dispatch/link.ts";
 import type { Given } from "../../durabletask/message.ts";
 import {
   type CreateInstanceRequest,
@@ -19,6 +20,7 @@ import { deleteInstance } from "../routes/delete-instance.ts";
 import type { RouteParts } from "../routes/route-parts.ts";
 import { checkGivenId } from "../routes/start-instance.ts";
 import { instanceStatuses, orchestrationStatus, readState, reasonOfOutput } from "./orchestration-state.ts";
+import { makeWorkItems } from "./work-item-stream.ts";
 
 export type TaskHubParts = Pick<RouteParts, "namespace" | "engine" | "store" | "taskLogs">;
 
@@ -43,6 +45,8 @@ const endedStatuses: readonly InstanceStatus[] = ["Success", "Failed", "Terminat
 
 /** The operations of Durable Task's and Dapr's clients on the instances of one namespace, whatever started them. */
 export class TaskHub {
+  /** Work items that workers have not answered. */
+  readonly items = makeWorkItems();
   readonly #parts: TaskHubParts;
   readonly #engine: EngineNamespace;
 
@@ -92,6 +96,11 @@ export class TaskHub {
     refuseOpenPolicy(reusePolicy);
     await this.#engine.terminateWorkflowInstance(view.instanceId, "another instance takes its id");
     return false;
+  }
+
+  /** Connects a worker's stream, as a remote worker. */
+  acceptWorker(link: Link, principal: string): LinkListener {
+    return this.#engine.acceptWorker(link, { principal });
   }
 
   /** Undefined if there is no such instance. */
