@@ -53,11 +53,22 @@ export const progress = z
   })
   .meta({ description: "The progress that the running job reports." });
 
+const itemCounts = z
+  .object({
+    total: z.number().int(),
+    waiting: z.number().int(),
+    running: z.number().int(),
+    succeeded: z.number().int(),
+    failed: z.number().int(),
+    canceled: z.number().int(),
+  })
+  .meta({ description: "How many items of a map there are in each status." });
+
 export const taskView = z.object({
   number: z.number().int(),
   name: z.string(),
   nodeId: z.union([z.number(), z.string()]),
-  kind: z.enum(["job", "decision", "nested"]),
+  kind: z.enum(["job", "decision", "nested", "map"]),
   job: z.string().optional(),
   status: z.string(),
   cause: z.string().optional(),
@@ -70,7 +81,45 @@ export const taskView = z.object({
   childInstanceId: z.string().optional(),
   parentTask: z.string().optional(),
   wait: taskWait.extend({ since: epochMs.optional() }).optional(),
+  items: itemCounts.optional(),
   progress: progress.optional(),
+});
+
+const taskStatus = z.enum([
+  "Pending",
+  "Running",
+  "Success",
+  "Failed",
+  "TimeoutFailed",
+  "Stopped",
+  "Skipped",
+  "Canceled",
+]);
+
+export const mapItemsQuery = z.object({
+  status: taskStatus.optional().meta({ description: "Only items in this status." }),
+  limit: z.coerce.number().int().min(1).max(1000).default(100),
+  cursor,
+});
+
+export const mapItems = z.object({
+  counts: itemCounts,
+  items: z.array(
+    z.object({
+      index: z.number().int().meta({ description: "Its place in the list, from 0." }),
+      item: json.optional(),
+      status: z.string(),
+      cause: z.string().optional(),
+      attempt: z.number().int(),
+      worker: z.string().optional(),
+      startedAt: epochMs.optional(),
+      endedAt: epochMs.optional(),
+      retryAt: epochMs.optional(),
+      failure: failure.partial({ stack: true }).optional(),
+      output: json.optional(),
+    }),
+  ),
+  next: z.string().nullable().meta({ description: "The cursor of the next page; null on the last." }),
 });
 
 export const attempts = z.object({

@@ -43,6 +43,7 @@ export const paths = {
   queryInstance: "POST /api/instance/{id}/query/{name}",
   updateInstance: "POST /api/instance/{id}/update/{name}",
   getNode: "GET /api/instance/{id}/node/{nodeId}",
+  listMapItems: "GET /api/instance/{id}/node/{nodeId}/items",
   stopNode: "POST /api/instance/{id}/node/{nodeId}/stop",
   retryNode: "POST /api/instance/{id}/node/{nodeId}/retry",
   skipNode: "POST /api/instance/{id}/node/{nodeId}/skip",

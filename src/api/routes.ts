@@ -182,6 +182,11 @@ export const routes = {
     data: json,
   },
   getNode: { ...look("Get one task.", instance.taskDetails), params: instance.ofNode },
+  listMapItems: {
+    ...look("List the items of a map, in order, with their results.", instance.mapItems),
+    params: instance.ofNode,
+    query: instance.mapItemsQuery,
+  },
   stopNode: {
     ...act("Abort a task that has not ended; it counts as failed."),
     params: instance.ofNode,

@@ -75,6 +75,10 @@ export interface JobContext {
   readonly context: Readonly<Record<string, unknown>>;
   /** Outputs of the task's dependencies and of their sub-tasks, by task name. */
   readonly outputs: Readonly<Record<string, unknown>>;
+  /** The item of a map that this attempt is about; undefined for any other task. */
+  readonly item: unknown;
+  /** The place of the item in the list, from 0; undefined for any other task. */
+  readonly index: number | undefined;
   /** `ctx.log.info("text")`, or with fields: `ctx.log.info({ rows }, "text")`. Lines are kept with the task where a server runs it. */
   readonly log: ContextLog;
   /** Adds a task that runs after this one. It is added to the instance when this attempt succeeds. */

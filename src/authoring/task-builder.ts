@@ -1,6 +1,9 @@
 import { randomUUID } from "node:crypto";
+import { copyAsJson } from "../base/json-text.ts";
+import { mapProblem } from "../kernel/dag/check-map.ts";
+import type { MapSpec } from "../kernel/node-spec.ts";
 import type { RetryPolicy } from "../kernel/retry.ts";
-import { nodeTypes, type TaskKind } from "../kernel/task-definition.ts";
+import { nodeTypes } from "../kernel/task-definition.ts";
 import { type CodeWorkflow, isCodeWorkflow } from "./code-workflow.ts";
 import type { Job, ParamsArgument } from "./job.ts";
 import { SettingCheck } from "./setting-check.ts";
@@ -12,6 +15,16 @@ import type { Workflow } from "./workflow.ts";
 export interface DependencyOptions {
   /** The result of a decision for which this task runs. */
   when?: string | boolean;
+}
+
+/** Settings of a map; each item is one run of the job. */
+export interface MapOptions {
+  /** Items under way at a time. Default: the instance's `maxConcurrentTasks`. */
+  concurrency?: number;
+  /** Starts no further item once more have failed than are tolerated. Default: false, all items run. */
+  failFast?: boolean;
+  /** Failed items that do not fail the task: a number, or a share such as `"10%"`. Default 0. */
+  tolerateFailures?: number | string;
 }
 
 /** The work of a task: exactly one of these. */
@@ -42,6 +55,7 @@ export class TaskBuilder<Params = unknown> {
   #worker: string | undefined;
   #skipWhenFailed = false;
   #enabled = true;
+  #map: MapSpec | undefined;
 
   constructor(name: string) {
     this.#name = name;
@@ -122,6 +136,17 @@ export class TaskBuilder<Params = unknown> {
     return this;
   }
 
+  /**
+   * Runs the job once for each item of a list, which the job finds as `ctx.item`, and as its params if the task has none. The
+   * items are given here, or by a CEL expression over `context` and `outputs`. Retries and timeout count for each item.
+   */
+  withMap(items: string | readonly unknown[], options: MapOptions = {}): this {
+    const check = new SettingCheck("TASK_INVALID", `task ${preview(this.#name)}`);
+    check.options(options, { concurrency: true, failFast: true, tolerateFailures: true }, "the options of its map");
+    this.#map = { items, ...options };
+    return this;
+  }
+
   /** Makes the task a decision: a CEL expression over `context` and `outputs`, whose result chooses among its successors. */
   withDecision(expression: string): this {
     this.#work.decision = expression;
@@ -151,15 +176,18 @@ export class TaskBuilder<Params = unknown> {
 
   #workFields(): TaskNode {
     const { job, decision, nested } = this.#work;
-    const named = (kind: TaskKind): TaskNode => ({ nodeType: nodeTypes[kind], nodeName: this.#name });
+    const named = (kind: keyof typeof nodeTypes): TaskNode => ({ nodeType: nodeTypes[kind], nodeName: this.#name });
     if (decision !== undefined) return { ...named("decision"), nodeParams: decision };
     if (nested !== undefined) {
       const version = isCodeWorkflow(nested) ? { workflowVersion: nested.version } : {};
       return { ...named("nested"), workflowName: typeof nested === "string" ? nested : nested.name, ...version };
     }
 
-    const text = paramsText({ taskName: this.#name, job: job?.job, params: job?.params });
-    const node: TaskNode = { ...named("job"), jobName: job?.name ?? "" };
+    // The items of a map without params are its params.
+    const checked = this.#map !== undefined && job?.params === undefined ? undefined : job?.job;
+    const text = paramsText({ taskName: this.#name, job: checked, params: job?.params });
+    const map = this.#map && { executeType: "MAP" as const, map: copyMap(this.#map, this.#name) };
+    const node: TaskNode = { ...named("job"), jobName: job?.name ?? "", ...map };
     return text === undefined ? node : { ...node, nodeParams: text };
   }
 
@@ -180,6 +208,7 @@ export class TaskBuilder<Params = unknown> {
     new SettingCheck("TASK_INVALID", "a task").name("its name", this.#name);
     const check = new SettingCheck("TASK_INVALID", `task ${preview(this.#name)}`);
     checkWork(check, this.#work);
+    if (this.#map !== undefined) checkMap(check, this.#work, this.#map);
     if ("timeoutSeconds" in this.#timeout) check.seconds("timeout", this.#timeout.timeoutSeconds);
     check.wholeNumber("retry count", this.#retryCount, 0);
     check.flag("skipWhenFailed", this.#skipWhenFailed);
@@ -203,6 +232,17 @@ function checkWork(check: SettingCheck, work: Work): void {
   if ("decision" in work) check.name("decision", work.decision);
   if ("nested" in work)
     check.name("nested workflow", typeof work.nested === "object" ? work.nested?.name : work.nested);
+}
+
+function checkMap(check: SettingCheck, work: Work, map: MapSpec): void {
+  if (work.job === undefined) check.refuse("a map runs a job for each item: give it a job");
+  const problem = mapProblem(map);
+  if (problem !== undefined) check.refuse(problem);
+}
+
+/** The items as JSON has them, without options that were not set. */
+function copyMap(map: MapSpec, taskName: string): MapSpec {
+  return copyAsJson(map, `the map of task ${preview(taskName)}`) as MapSpec;
 }
 
 const retryPolicyNames = {

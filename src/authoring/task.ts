@@ -69,12 +69,12 @@ export class Task<Params = unknown> {
 
   /** The job's number in a file of PowerJob. */
   get jobId(): NodeId | undefined {
-    return this.kind === "job" ? (this.#definition.jobId ?? undefined) : undefined;
+    return this.#runsJob ? (this.#definition.jobId ?? undefined) : undefined;
   }
 
   /** A copy of the parameters after a round trip through JSON, as the job will receive them. */
   get params(): Params {
-    return (this.kind === "job" ? paramsFromText(this.#node.nodeParams) : undefined) as Params;
+    return (this.#runsJob ? paramsFromText(this.#node.nodeParams) : undefined) as Params;
   }
 
   /** The expression of a decision. */
@@ -122,6 +122,15 @@ export class Task<Params = unknown> {
     return this.#definition.enabled;
   }
 
+  /** The items of a map, or the expression that gives them. */
+  get items(): string | readonly unknown[] | undefined {
+    return this.#definition.map?.items;
+  }
+
+  get #runsJob(): boolean {
+    return this.kind === "job" || this.kind === "map";
+  }
+
   /** Incremented with every edit, to invalidate values that are derived from the task. */
   get revision(): number {
     return this.#edits + (this.#nested?.revision ?? 0);
@@ -138,7 +147,7 @@ export class Task<Params = unknown> {
    * them, and TASK_INVALID for a task that runs no job.
    */
   updateParams(params: Params): void {
-    if (this.kind !== "job") {
+    if (!this.#runsJob) {
       throw new EngineError("TASK_INVALID", `task ${preview(this.name)} runs no job, so it has no params to update`);
     }
     const { nodeParams: _, ...node } = this.#node;

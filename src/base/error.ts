@@ -77,6 +77,7 @@ export const errorCodes = {
   SUBTASK_LIMIT: { retryable: false, meaning: "A task generates more sub-tasks than allowed." },
   SUBTASK_INVALID: { retryable: false, meaning: "A sub-task's name or dependencies do not fit into its instance." },
   DECISION_INVALID: { retryable: false, meaning: "A decision's expression is wrong, or its result takes no edge." },
+  MAP_ITEMS_INVALID: { retryable: false, meaning: "The items of a map are no list, or too many." },
   DECISION_TOO_EXPENSIVE: {
     retryable: false,
     meaning: "A decision's expression takes too long, or makes values that are too large.",

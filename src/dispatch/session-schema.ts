@@ -53,7 +53,7 @@ import type {
   WorkerMessage,
 } from "./session-message.ts";
 import type { TaskProgress } from "./task-progress.ts";
-import type { TaskInputs } from "./task-run.ts";
+import type { TaskInputs, TaskItem } from "./task-run.ts";
 import { tagPattern, tagsMax, tagWords } from "./worker-tags.ts";
 
 /** The maximum of slots of one worker. */
@@ -212,7 +212,11 @@ const memberMessage = taggedUnion("type", {
     grant: integer({ min: 1 }),
     descriptor,
     params: text({ max: Infinity }),
-    inputs: object<TaskInputs>({ context: texts, outputs: texts }),
+    inputs: object<TaskInputs>({
+      context: texts,
+      outputs: texts,
+      item: optional(object<TaskItem>({ index: count, value: payload })),
+    }),
     fence: optional(object<GrantFence>({ incarnation: count, shard: count, epoch: count })),
   }),
   Abort: object<AbortOrder>({

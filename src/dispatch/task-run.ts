@@ -67,6 +67,14 @@ export interface TaskRun extends AttemptIdentity, WorkerSelector {
 export interface TaskInputs {
   readonly context: Readonly<Record<string, string>>;
   readonly outputs: Readonly<Record<string, string>>;
+  /** The item that an attempt of a map is about. */
+  readonly item?: TaskItem;
+}
+
+/** An item of a map: its place in the list, and its value as JSON text. */
+export interface TaskItem {
+  readonly index: number;
+  readonly value: string;
 }
 
 /** Notified about a run: of one end at most, and of nothing after an abort. */

@@ -2,14 +2,26 @@ import { SettingCheck } from "../authoring/setting-check.ts";
 import { preview } from "../base/preview.ts";
 import { EngineError } from "../base/error.ts";
 import { refuseMark } from "../base/namespace.ts";
-import type { EndStatus, InstanceStatus } from "../kernel/status.ts";
+import type { EndStatus, InstanceStatus, TaskStatus } from "../kernel/status.ts";
 import type { InstanceFilter } from "../stores/store.ts";
+import type { ItemFilter } from "../views/item-view.ts";
 import { noOptions } from "./start-options.ts";
 import type { PauseOptions, RaisedData, RunJobOptions, StartOptions, SubmitOptions } from "./start-options.ts";
 
 const instanceIdLengthMax = 512;
 const endStatuses: readonly EndStatus[] = ["Success", "Failed", "Terminated"];
 const instanceStatuses: readonly InstanceStatus[] = ["Ready", "Running", "Paused", ...endStatuses];
+
+const taskStatuses: readonly TaskStatus[] = [
+  "Pending",
+  "Running",
+  "Success",
+  "Failed",
+  "TimeoutFailed",
+  "Stopped",
+  "Skipped",
+  "Canceled",
+];
 
 /** Checks the arguments of the engine's methods, for callers without a compiler. All throw `OPTION_INVALID`. */
 export function checkInstanceId(instanceId: unknown): void {
@@ -192,6 +204,14 @@ export function checkPage(page: { readonly afterTurn?: unknown; readonly limit?:
   check.options(page, { afterTurn: true, limit: true }, "the parts of the page");
   if (page.afterTurn !== undefined) check.wholeNumber("afterTurn", page.afterTurn, -1);
   if (page.limit !== undefined) check.wholeNumber("limit", page.limit, 1);
+}
+
+export function checkItemPage(page: Partial<ItemFilter>): void {
+  const check = new SettingCheck("OPTION_INVALID", "listMapItems");
+  check.options(page, { status: true, from: true, limit: true }, "the parts of the page");
+  if (page.status !== undefined) check.oneOf("status", page.status, taskStatuses);
+  if (page.from !== undefined) check.wholeNumber("from", page.from, 0);
+  if (page.limit !== undefined) check.numberWithin("limit", page.limit, { min: 1, max: 1000 });
 }
 
 export function checkPurge(which: object): void {

@@ -26,12 +26,14 @@ import { type RecordedHistory, recordHistory } from "../runtime/recorded-history
 import type { InstanceFilter, InstanceSummary } from "../stores/store.ts";
 import type { TaskAttempt } from "../views/attempt-view.ts";
 import type { Breakpoint } from "../views/breakpoint.ts";
+import type { ItemFilter, MapItemPage } from "../views/item-view.ts";
 import type { InstanceView, TaskDetails } from "../views/instance-view.ts";
 import { subTaskNode } from "../worker/sub-task-node.ts";
 import {
   checkFilter,
   checkFork,
   checkInstanceId,
+  checkItemPage,
   checkListener,
   checkPage,
   checkPatch,
@@ -458,6 +460,16 @@ export class EngineNamespace implements InstanceOperations {
     checkInstanceId(instanceId);
     checkTask(task);
     return await this.#instances.read({ type: "GetTask", id: instanceId, task });
+  }
+
+  /**
+   * Returns a page of the items of a map, in order, with their results; of one status if that is given. `from` is `next` of
+   * the page before. `TASK_UNKNOWN`, `TASK_INVALID` for a task that is no map.
+   */
+  async listMapItems(instanceId: string, task: string | number, page: Partial<ItemFilter> = {}): Promise<MapItemPage> {
+    checkTask(task);
+    checkItemPage(page);
+    return await this.#instances.listItems(instanceId, task, { from: 0, limit: 100, ...page });
   }
 
   /** Merges the patch into the context: top-level keys overwrite, null removes. `CONTEXT_TOO_LARGE`. */

@@ -16,11 +16,13 @@ import {
   refuseLargeJoin,
   textsAtHand,
 } from "../runtime/task-inputs.ts";
+import { readItems } from "../runtime/read-items.ts";
 import { readTaskAttempts } from "../runtime/task-attempts.ts";
 import type { Payload } from "../kernel/payload.ts";
 import type { Store } from "../stores/store.ts";
 import type { TaskAttempt } from "../views/attempt-view.ts";
 import type { Breakpoint } from "../views/breakpoint.ts";
+import type { ItemFilter, MapItemPage } from "../views/item-view.ts";
 import { localEvent } from "../views/local-event.ts";
 import { checkInstanceId } from "./argument-check.ts";
 import type { EngineState } from "./engine-state.ts";
@@ -118,6 +120,11 @@ export class InstanceCalls {
   async listAttempts(id: string): Promise<TaskAttempt[]> {
     const { key } = await this.read({ type: "GetIdentity", id });
     return await readTaskAttempts(this.#parts.store, { id, key });
+  }
+
+  async listItems(id: string, task: string | number, filter: ItemFilter): Promise<MapItemPage> {
+    const { key, ...places } = await this.read({ type: "GetItems", id, task, ...filter });
+    return await readItems(this.#parts.store, { id, key }, places);
   }
 
   async readPayload(key: number, payload: Payload | undefined): Promise<unknown> {

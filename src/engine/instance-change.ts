@@ -1,4 +1,6 @@
 import type { Machine } from "../kernel/machine.ts";
+import { DagMachine } from "../kernel/dag/dag-machine.ts";
+import { firstItemNumber } from "../kernel/dag/map-items.ts";
 import { taskEffects } from "../kernel/event-tasks.ts";
 import type { Event, Trigger } from "../kernel/event.ts";
 import type { InstanceStatus } from "../kernel/status.ts";
@@ -75,6 +77,11 @@ export function changeOf({
 
 function touchedTasks(machine: Machine, events: readonly Event[]): number[] {
   const touched = new Set<number>();
+  // An item changes the counts of its map.
+  const note = (task: number): void => {
+    const items = machine instanceof DagMachine && task >= firstItemNumber ? machine.state.items.find(task) : undefined;
+    if (task < firstItemNumber || items !== undefined) touched.add(items?.task ?? task);
+  };
   let added = 0;
   for (const event of events) {
     const effect = taskEffects[event.type];
@@ -82,8 +89,8 @@ function touchedTasks(machine: Machine, events: readonly Event[]): number[] {
     if (event.type === "TaskAdded" && event.parent === undefined) added++;
     else if (effect === "all" || "subTasks" in event) return taskNumbers(machine);
     else if (effect === "none") continue;
-    else if ("tasks" in event) for (const task of event.tasks) touched.add(task);
-    else if ("task" in event) touched.add(event.task);
+    else if ("tasks" in event) for (const task of event.tasks) note(task);
+    else if ("task" in event) note(event.task);
   }
   const { size } = machine.state;
   for (let task = size - added; task < size; task++) touched.add(task);

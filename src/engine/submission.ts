@@ -387,6 +387,10 @@ export class Submission {
       case "job":
         this.#registry.resolve(task);
         return;
+      case "map":
+        this.#registry.resolve(task);
+        if (typeof task.map?.items === "string") this.#expressions.check(task.map.items);
+        return;
       case "decision":
         return this.#expressions.check(task.params ?? "");
       case "nested":

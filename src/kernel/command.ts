@@ -6,7 +6,7 @@ import type { EndStatus } from "./status.ts";
 
 /**
  * Action an instance asks for. Commands of a turn are carried out only after its events are durable, with one
- * exception: `EvaluateDecision` is answered inside the turn, because it leaves nothing behind.
+ * exception: `EvaluateDecision` and `ListItems` are answered inside the turn, because they leave nothing behind.
  */
 export type Command =
   | { readonly type: "RunTasks"; readonly tasks: readonly number[] }
@@ -15,6 +15,8 @@ export type Command =
   /** Aborts attempts, whether or not they run; nothing is answered. */
   | { readonly type: "AbortTasks"; readonly attemptIds: readonly string[] }
   | { readonly type: "EvaluateDecision"; readonly task: number; readonly attempt: number }
+  /** Evaluates the items of a map; answered by `ItemsListed`. */
+  | { readonly type: "ListItems"; readonly task: number; readonly attempt: number }
   | StartChild
   | { readonly type: "TellChild"; readonly childId: string; readonly tell: ChildOrder }
   /** Asks any instance to end, whoever started it. */

@@ -4,10 +4,11 @@ import { Phase } from "./task-state.ts";
 import type { TaskTable } from "./task-table.ts";
 import type { Transition } from "./transition.ts";
 
-/** Jobs that the dispatcher has, by number. */
+/** Jobs that the dispatcher has, by number: of tasks, and of items of maps. */
 export function jobsInFlight(state: TaskTable): number[] {
-  if (state.jobsInFlight === 0) return [];
-  return state.tasksInFlight().filter((task) => state.definition(task).kind === "job");
+  const items = state.itemsInFlight === 0 ? [] : state.inFlightItems();
+  if (state.jobsInFlight === 0) return items;
+  return [...state.tasksInFlight().filter((task) => state.definition(task).kind === "job"), ...items];
 }
 
 /**

@@ -36,6 +36,7 @@ const payloadFields: { readonly [Type in Event["type"]]: PayloadFields<Extract<E
   InstanceReopened: { settled: [{ output: "value" }] },
   ContextPatched: { patch: "values" },
   TaskSucceeded: { output: "value", patch: "values" },
+  MapStarted: { pages: [{ items: "value" }] },
   EventRaised: { data: "value" },
   UpdateRequested: { data: "value" },
   UpdateAnswered: { output: "value" },

@@ -24,6 +24,7 @@ export const taskEffects: { readonly [Type in Event["type"]]: EffectOf<Extract<E
   TasksStopped: "attempt",
   DecisionMade: "attempt",
   ChildStarted: "attempt",
+  MapStarted: "attempt",
   TasksScheduled: "named",
   TasksWithdrawn: "named",
   RetriesDue: "named",

@@ -55,8 +55,26 @@ export type DagEvent =
   | InstanceReopened
   | { readonly type: "ContextPatched"; readonly patch: ContextPatch }
   | { readonly type: "TasksSkipped"; readonly tasks: readonly number[] }
+  | MapStarted
   | DecisionMade
   | { readonly type: "TaskParamsUpdated"; readonly task: number; readonly params: string };
+
+/**
+ * The items of a map run from this event on, numbered on from the instance's last item (`firstItemNumber`). Other events
+ * name items by these numbers, like tasks. Without pages, the map runs again with the items it has.
+ */
+export interface MapStarted {
+  readonly type: "MapStarted";
+  readonly task: number;
+  readonly attempt: number;
+  readonly pages?: readonly MapPage[];
+}
+
+/** A part of the items of a map, in order: a JSON array of `count` values. */
+export interface MapPage {
+  readonly count: number;
+  readonly items: Payload;
+}
 
 /** Events of code workflows only. Timers are numbered by their place, like tasks. */
 export type CodeEvent =
@@ -250,7 +268,7 @@ export interface InstanceReopened {
   readonly generation: number;
   /** Tasks that run again. */
   readonly reset: readonly number[];
-  /** Nested workflows of these that start a new child instead of retrying the one they have. */
+  /** Nested workflows of these that start a new child instead of retrying the one they have, and maps that list their items anew. */
   readonly anew?: readonly number[];
   /** Sub-tasks, also those that users added, whose parent runs again and will generate its own. */
   readonly removed?: readonly number[];

@@ -49,6 +49,10 @@ export interface InstanceState {
    * instance that waits for a place among those of its workflow counts as one.
    */
   readonly waitingCount: number;
+  /** True if the task, or item of a map, is part of the instance. */
+  has(task: number): boolean;
+  /** Items of maps that are in flight, by number. */
+  inFlightItems(): number[];
   phase(task: number): Phase;
   definition(task: number): TaskDefinition;
   /** Undefined before it is first scheduled. */

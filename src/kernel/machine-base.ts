@@ -34,6 +34,8 @@ export abstract class MachineBase<State extends InstanceBase> implements Machine
     return this.state.status;
   }
 
+  beginTurn(_turn: number): void {}
+
   apply(event: Event, at: number): void {
     if (event.type === "InstanceCreated" || event.type === "InstanceContinued")
       refuseUnknownFlags(event.flags ?? none, this.identity.flags, this.identity.id);

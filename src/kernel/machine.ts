@@ -15,6 +15,8 @@ export interface Machine {
   readonly address: InstanceAddress;
   readonly status: InstanceStatus;
   readonly state: InstanceState;
+  /** Called before the events of a turn are applied, by those who ask later in which turn something ended. */
+  beginTurn(turn: number): void;
   /** Applies an event of this turn, or one read from the history. */
   apply(event: Event, at: number): void;
   /**

@@ -9,6 +9,21 @@ export type NodeId = number | string;
 /** 1 job, 2 decision (control), 3 nested workflow. */
 export type NodeType = 1 | 2 | 3;
 
+/** PowerJob's execution modes, by number or name: how often the job of a node runs. */
+export type ExecuteType = 1 | 2 | 3 | 4 | "STANDALONE" | "BROADCAST" | "MAP_REDUCE" | "MAP";
+
+/** A node whose job runs once for each item of a list. */
+export interface MapSpec {
+  /** The items, or a CEL expression over `context` and `outputs` that gives them. */
+  items: string | readonly unknown[];
+  /** Items under way at a time. Missing means the instance's `maxConcurrentTasks`. */
+  concurrency?: number;
+  /** True if no further item starts once the node has failed. Missing means false: all items run. */
+  failFast?: boolean;
+  /** Failed items that do not fail the node: a number, or a share such as `"10%"`. Missing means 0. */
+  tolerateFailures?: number | string;
+}
+
 /** A task as definitions and histories describe it: a node of a DAG, a sub-task, or what code asked for. */
 export interface NodeSpec {
   nodeId: NodeId;
@@ -48,6 +63,10 @@ export interface NodeSpec {
   workerTags?: string[];
   /** The designated worker: its id or its address. No other worker runs the task. */
   worker?: string;
+  /** Missing means `MAP` if there is a `map`, else `STANDALONE`. */
+  executeType?: ExecuteType;
+  /** The job runs once for each item. */
+  map?: MapSpec;
   /** Definition of a nested workflow. Without a version, the newest at submit. */
   workflowName?: string;
   workflowVersion?: string;

@@ -23,6 +23,7 @@ test("a node that says nothing is a job that may take an hour and is tried once"
     workflowName: undefined,
     workflowVersion: undefined,
     whenParentEnds: undefined,
+    map: undefined,
   });
 });
 

@@ -1,5 +1,5 @@
 import { assert } from "../base/assert.ts";
-import type { NodeId, NodeSpec, NodeType, WhenParentEnds } from "./node-spec.ts";
+import type { MapSpec, NodeId, NodeSpec, NodeType, WhenParentEnds } from "./node-spec.ts";
 import { defaultRetryPolicy, type RetryPolicy } from "./retry.ts";
 
 /** Settings of a node of a definition, or a sub-task, for running it. */
@@ -26,13 +26,23 @@ export interface TaskDefinition {
   readonly workflowName: string | undefined;
   readonly workflowVersion: string | undefined;
   readonly whenParentEnds: WhenParentEnds | undefined;
+  readonly map: MapSettings | undefined;
+}
+
+/** Settings of a map; each of its items runs with the other settings of the task. */
+export interface MapSettings {
+  readonly items: string | readonly unknown[];
+  readonly concurrency: number | undefined;
+  readonly failFast: boolean;
+  readonly tolerateFailures: number | string;
 }
 
 const defaultTimeoutSeconds = 3600;
 
 const kinds = { 1: "job", 2: "decision", 3: "nested" } as const satisfies Record<NodeType, string>;
 
-export type TaskKind = (typeof kinds)[NodeType];
+/** A map is a job node with items. */
+export type TaskKind = (typeof kinds)[NodeType] | "map";
 
 /** Numbers of node types, as in dag-specs and rows: the inverse of `kinds`. */
 export const nodeTypes: { readonly [Type in NodeType as (typeof kinds)[Type]]: Type } = {
@@ -41,10 +51,20 @@ export const nodeTypes: { readonly [Type in NodeType as (typeof kinds)[Type]]: T
   nested: 3,
 };
 
-export function kindOf({ nodeType }: Pick<NodeSpec, "nodeType">): TaskKind {
+export function kindOf({ nodeType, map }: Pick<NodeSpec, "nodeType" | "map">): TaskKind {
   const kind: TaskKind | undefined = kinds[nodeType ?? nodeTypes.job];
   assert(kind !== undefined, "a node's type is 1, 2 or 3");
-  return kind;
+  return kind === "job" && (map ?? null) !== null ? "map" : kind;
+}
+
+/** The number of items of so many that may fail without failing their map. */
+export function toleratedFailures({ tolerateFailures }: Pick<MapSettings, "tolerateFailures">, total: number): number {
+  if (typeof tolerateFailures === "number") return tolerateFailures;
+  return Math.floor((Number.parseFloat(tolerateFailures) * total) / 100);
+}
+
+function mapSettings({ items, concurrency, failFast, tolerateFailures }: MapSpec): MapSettings {
+  return { items, concurrency, failFast: failFast ?? false, tolerateFailures: tolerateFailures ?? 0 };
 }
 
 /** Names the definition of a nested workflow. */
@@ -76,5 +96,6 @@ export function defineTask(node: NodeSpec, name: string): TaskDefinition {
     workflowName: node.workflowName ?? (kind === "nested" && node.jobId !== undefined ? String(node.jobId) : undefined),
     workflowVersion: node.workflowVersion,
     whenParentEnds: node.whenParentEnds,
+    map: kind === "map" && node.map !== undefined ? mapSettings(node.map) : undefined,
   };
 }

@@ -22,7 +22,7 @@ export function isCurrent(state: InstanceState, report: TaskAttempt & { generati
 
 /** Attempts are numbered through all generations of a DAG, so the number alone identifies an older one. */
 export function isAwaited(state: InstanceState, { task, attempt }: TaskAttempt): boolean {
-  return task < state.size && isInFlight(state.phase(task)) && state.attempt(task) === attempt;
+  return state.has(task) && isInFlight(state.phase(task)) && state.attempt(task) === attempt;
 }
 
 /** A task that a report is awaited about has been scheduled, and so has a record. */
@@ -143,11 +143,17 @@ function stopCommand(
       assert(childId !== undefined, "a nested workflow in flight has a child");
       return { type: "TellChild", childId, tell: { type: "TerminateInstance", reason } };
     }
+    case "map":
+      return { type: "AbortTasks", attemptIds: attemptIds(address, itemsOf(state, task), state) };
     case "decision":
       return undefined;
     default:
       return unreachable(kind, "the kind of a task");
   }
+}
+
+function itemsOf(state: InstanceState, map: number): number[] {
+  return state.inFlightItems().filter((item) => state.parentOf(item) === map);
 }
 
 /** The part of a transition, of either machine, that stopping a task needs. */

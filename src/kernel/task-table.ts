@@ -17,6 +17,9 @@ export abstract class TaskTable {
   jobsInFlight = 0;
   childrenInFlight = 0;
   decisionsInFlight = 0;
+  mapsInFlight = 0;
+  /** Items of maps: jobs that are no tasks of the table. */
+  itemsInFlight = 0;
   #phase: Phase[];
   #records: (TaskRecord | undefined)[];
 
@@ -32,7 +35,21 @@ export abstract class TaskTable {
   }
 
   get inFlight(): number {
-    return this.jobsInFlight + this.childrenInFlight + this.decisionsInFlight;
+    return this.#tasksInFlight + this.itemsInFlight;
+  }
+
+  get #tasksInFlight(): number {
+    return this.jobsInFlight + this.childrenInFlight + this.decisionsInFlight + this.mapsInFlight;
+  }
+
+  /** True if the task, or item, is part of the instance. */
+  has(task: number): boolean {
+    return task < this.size;
+  }
+
+  /** Items of maps that are in flight, by number. */
+  inFlightItems(): number[] {
+    return [];
   }
 
   /** Allocates lists of exactly one place for the first task: most code has few tasks. */
@@ -52,6 +69,8 @@ export abstract class TaskTable {
     this.jobsInFlight = 0;
     this.childrenInFlight = 0;
     this.decisionsInFlight = 0;
+    this.mapsInFlight = 0;
+    this.itemsInFlight = 0;
   }
 
   phase(task: number): Phase {
@@ -73,10 +92,10 @@ export abstract class TaskTable {
     return this.#records[task]?.attempt ?? 0;
   }
 
-  /** Returns the tasks in flight, by number. */
+  /** Returns the tasks in flight, by number, without items of maps. */
   tasksInFlight(): number[] {
     const tasks: number[] = [];
-    for (let task = 0; tasks.length < this.inFlight; task++) if (isInFlight(this.phase(task))) tasks.push(task);
+    for (let task = 0; tasks.length < this.#tasksInFlight; task++) if (isInFlight(this.phase(task))) tasks.push(task);
     return tasks;
   }
 
@@ -95,6 +114,9 @@ export abstract class TaskTable {
         return;
       case "decision":
         this.decisionsInFlight += change;
+        return;
+      case "map":
+        this.mapsInFlight += change;
         return;
       default:
         unreachable(kind, "the kind of a task");

@@ -41,6 +41,7 @@ describe("a call that changes something for a user", () => {
       "GetBreakpoint",
       "GetEnd",
       "GetIdentity",
+      "GetItems",
       "GetStatus",
       "GetTask",
       "QueryCode",

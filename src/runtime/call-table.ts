@@ -9,7 +9,7 @@ import type { RequestRow, Store } from "../stores/store.ts";
 import type { CallOf, CallType, InputCallType, ResultOf } from "./call.ts";
 import type { Definitions } from "./definitions.ts";
 import { inputOf } from "./input-of.ts";
-import { queryCode, readBreakpoint, readEnd, readIdentity, readStatus, readTask } from "./instance-query.ts";
+import { listItems, queryCode, readBreakpoint, readEnd, readIdentity, readStatus, readTask } from "./instance-query.ts";
 import type { Region } from "./region.ts";
 import type { Shard } from "./shard.ts";
 
@@ -99,6 +99,11 @@ export const callTable: { readonly [T in CallType]: CallEntry<T> } = {
     ...query,
     carryOut: ({ id, task }, { shard, parts }) =>
       shard.instances.ask(id, (_, actor) => readTask(actor, task, parts.dispatcher)),
+  },
+  GetItems: {
+    ...query,
+    carryOut: ({ id, task, ...filter }, { shard }) =>
+      shard.instances.ask(id, (_, actor) => listItems(actor, task, filter)),
   },
   QueryCode: {
     ...query,

@@ -4,8 +4,9 @@ import type { PausedBy, UpdateAnswered } from "../kernel/event.ts";
 import type { Input } from "./input.ts";
 import type { NodeSpec } from "../kernel/node-spec.ts";
 import type { DomainRow, OutboxRow } from "../stores/store.ts";
+import type { ItemFilter } from "../views/item-view.ts";
 import type { InstanceView, TaskDetails } from "../views/instance-view.ts";
-import type { InstanceBreakpoint, InstanceEnd, InstanceIdentity } from "./instance-query.ts";
+import type { InstanceBreakpoint, InstanceEnd, InstanceIdentity, InstanceItems } from "./instance-query.ts";
 import type { StartRequest } from "./instance-starter.ts";
 
 /**
@@ -94,6 +95,11 @@ interface QueryCalls {
   /** The outputs so far, and how the instance ended if it has. */
   readonly GetEnd: { readonly args: InstanceId; readonly result: InstanceEnd };
   readonly GetTask: { readonly args: InstanceId & { readonly task: string | number }; readonly result: TaskDetails };
+  /** The items of a map; their values and results are read from the store. */
+  readonly GetItems: {
+    readonly args: InstanceId & ItemFilter & { readonly task: string | number };
+    readonly result: InstanceItems;
+  };
   /** A query of a code workflow; input and result are JSON text. */
   readonly QueryCode: {
     readonly args: InstanceId & { readonly query: string; readonly input?: string };

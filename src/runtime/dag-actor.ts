@@ -2,7 +2,8 @@ import { EngineError, messageOf } from "../base/error.ts";
 import type { TaskInputs, TaskRun } from "../dispatch/task-run.ts";
 import type { Context } from "../kernel/context.ts";
 import { DagMachine } from "../kernel/dag/dag-machine.ts";
-import type { DecisionEvaluated } from "../kernel/dag/dag-input.ts";
+import type { DecisionEvaluated, ItemsListed } from "../kernel/dag/dag-input.ts";
+import { firstItemNumber } from "../kernel/dag/map-items.ts";
 import type { DagDefinition } from "./definitions.ts";
 import { TimeBudget } from "../expressions/expression-cost.ts";
 import {
@@ -12,6 +13,7 @@ import {
   InstanceActor,
   type StoredInstance,
 } from "./instance-actor.ts";
+import { ItemPages, pagesOf } from "./item-pages.ts";
 import type { InputMessage } from "./message.ts";
 import {
   allOutputs,
@@ -45,6 +47,8 @@ export class DagActor extends InstanceActor<DagMachine> {
   #readyDecisions: ReadyDecision[] | undefined;
   /** The time budget of the open turn. */
   #timeBudget: TimeBudget | undefined;
+  /** Created with the first item of a map. */
+  #itemPages: ItemPages | undefined;
 
   constructor(shard: ActorShard, definition: DagDefinition, id: string, key: number) {
     super(shard, definition, new DagMachine(definition.graph, id, key, shard.limits));
@@ -62,20 +66,32 @@ export class DagActor extends InstanceActor<DagMachine> {
 
   override resumeTasks(wasClean: boolean, find: FindAttempt): TaskRun[] {
     const { state } = this.machine;
-    for (const task of this.machine.decisionsInFlight()) this.decideLater(task, state.attempt(task));
+    for (const task of [...this.machine.decisionsInFlight(), ...this.machine.mapsToList()])
+      this.evaluateLater(task, state.attempt(task));
     return super.resumeTasks(wasClean, find);
   }
 
   /** The committed context and the outputs of the predecessors, as texts. `INPUTS_TOO_LARGE`. */
   inputsOf(task: number): TaskInputs | Promise<TaskInputs> {
     const context = this.#contextPayloads();
-    const outputs = predecessorOutputs(this.machine, task);
+    const outputs = predecessorOutputs(this.machine, this.machine.state.nodeOf(task));
+    if (task >= firstItemNumber) return this.#inputsOfItem(task, context, outputs);
     if (context === noPayloads && outputs === noPayloads) return noInputs;
     this.#refuseLargeInputs(task, context, outputs);
     const contextTexts = textsAtHand(context);
     const outputTexts = textsAtHand(outputs);
     if (contextTexts !== undefined && outputTexts !== undefined) return { context: contextTexts, outputs: outputTexts };
     return this.#readInputs(context, outputs);
+  }
+
+  /** An item gets only values that are small: the list that it comes from may be among the others. */
+  #inputsOfItem(item: number, context: Payloads, outputs: Payloads): TaskInputs | Promise<TaskInputs> {
+    const items = this.machine.state.items.get(item);
+    const inputs = { context: smallTexts(context), outputs: smallTexts(outputs) };
+    const withItem = (value: string): TaskInputs => ({ ...inputs, item: { index: item - items.first, value } });
+    this.#itemPages ??= new ItemPages((refs) => this.shard.readPayloads(this.key, refs));
+    const text = this.#itemPages.textOf(items, item);
+    return typeof text === "string" ? withItem(text) : text.then(withItem);
   }
 
   #refuseLargeInputs(task: number, context: Payloads, outputs: Payloads): void {
@@ -119,32 +135,39 @@ export class DagActor extends InstanceActor<DagMachine> {
     super.take(message, open);
   }
 
-  /** Decisions are evaluated inside the turn if their inputs are in memory; all other commands wait for the commit. */
+  /**
+   * Decisions and the items of maps are evaluated inside the turn if their inputs are in memory; all other commands wait
+   * for the commit.
+   */
   override collectCommands(open: ActorTurn): void {
     const { turn } = open;
     for (let command = turn.takeCommand(); command !== undefined; command = turn.takeCommand()) {
-      const answer = command.type === "EvaluateDecision" ? this.#decideNow(command.task, command.attempt) : undefined;
+      const answer =
+        command.type === "EvaluateDecision" || command.type === "ListItems"
+          ? this.#evaluateNow(command.task, command.attempt)
+          : undefined;
       if (answer === undefined) open.addEffect(command);
-      else this.machine.handle(answer, turn);
+      else this.machine.handle(open.payloads.extract(answer), turn);
     }
   }
 
-  #decideNow(task: number, attempt: number): DecisionEvaluated | undefined {
+  #evaluateNow(task: number, attempt: number): Evaluated | undefined {
     const context = textsAtHand(Object.fromEntries(this.machine.state.context.entries));
     const outputs = textsAtHand(predecessorOutputs(this.machine, task));
-    return context && outputs && this.#decide(task, attempt, { context, outputs });
+    return context && outputs && this.#evaluate(task, attempt, { context, outputs });
   }
 
   /**
-   * Evaluates the decision in a later turn, because its inputs have to be read from the store, where they are by now.
+   * Evaluates a decision, or the items of a map, in a later turn, because the inputs have to be read from the store, where
+   * they are by now.
    */
-  decideLater(task: number, attempt: number): void {
+  evaluateLater(task: number, attempt: number): void {
     const context = Object.fromEntries(this.machine.state.context.entries);
     const outputs = predecessorOutputs(this.machine, task);
     try {
       this.#refuseLargeInputs(task, context, outputs);
     } catch (error) {
-      return this.tell({ input: decisionFailed(task, attempt, error) });
+      return this.tell({ input: this.#evaluationFailed(task, attempt, error) });
     }
     this.#readInputs(context, outputs).then(
       (inputs) => {
@@ -155,28 +178,38 @@ export class DagActor extends InstanceActor<DagMachine> {
     );
   }
 
+  #evaluationFailed(task: number, attempt: number, error: unknown): Evaluated {
+    const type = error instanceof EngineError ? error.code : "DECISION_INVALID";
+    const failure = { type, message: messageOf(error), retryable: false };
+    if (this.machine.state.definition(task).kind === "map")
+      return { type: "ItemsListed", task, attempt, pages: [], failure };
+    return { type: "DecisionEvaluated", task, attempt, value: { failure } };
+  }
+
   #takeReadyDecisions(open: ActorTurn): void {
     const ready = this.#readyDecisions ?? [];
     this.#readyDecisions = undefined;
-    for (const { task, attempt, inputs } of ready) this.take({ input: this.#decide(task, attempt, inputs) }, open);
+    for (const { task, attempt, inputs } of ready) this.take({ input: this.#evaluate(task, attempt, inputs) }, open);
   }
 
   #isSlow(): boolean {
     return this.#timeBudget?.isSlow === true;
   }
 
-  /** All decisions of a turn share one time budget. */
-  #decide(task: number, attempt: number, inputs: TaskInputs): DecisionEvaluated {
-    const expression = this.machine.state.params(task) ?? "";
+  /** All expressions of a turn share one time budget. */
+  #evaluate(task: number, attempt: number, inputs: TaskInputs): Evaluated {
     this.#timeBudget ??= new TimeBudget();
     const { loopWatch } = this.shard.code;
-    const taskName = this.machine.state.definition(task).name;
+    const { name: taskName, map } = this.machine.state.definition(task);
     const work = loopWatch?.enter("decision", this.id, this.definition.name, taskName) ?? 0;
     try {
-      const ok = this.shard.expressions.evaluate(expression, inputs, this.#timeBudget);
-      return { type: "DecisionEvaluated", task, attempt, value: { ok } };
+      const source = map === undefined ? (this.machine.state.params(task) ?? "") : map.items;
+      const ok =
+        typeof source === "string" ? this.shard.expressions.evaluate(source, inputs, this.#timeBudget) : source;
+      if (map === undefined) return { type: "DecisionEvaluated", task, attempt, value: { ok } };
+      return { type: "ItemsListed", task, attempt, pages: pagesOf(ok, taskName) };
     } catch (error) {
-      return decisionFailed(task, attempt, error);
+      return this.#evaluationFailed(task, attempt, error);
     } finally {
       loopWatch?.leave(work);
     }
@@ -203,12 +236,12 @@ export class DagActor extends InstanceActor<DagMachine> {
   }
 }
 
-function decisionFailed(task: number, attempt: number, error: unknown): DecisionEvaluated {
-  const type = error instanceof EngineError ? error.code : "DECISION_INVALID";
-  return {
-    type: "DecisionEvaluated",
-    task,
-    attempt,
-    value: { failure: { type, message: messageOf(error), retryable: false } },
-  };
+type Evaluated = DecisionEvaluated | ItemsListed;
+
+function smallTexts(payloads: Payloads): Readonly<Record<string, string>> {
+  const texts = textsAtHand(payloads);
+  if (texts !== undefined) return texts;
+  return Object.fromEntries(
+    Object.entries(payloads).filter((entry): entry is [string, string] => typeof entry[1] === "string"),
+  );
 }

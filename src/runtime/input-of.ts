@@ -66,7 +66,7 @@ function reopeningInput(call: ReopeningCall, machine: Machine, registry: JobRegi
 function checkParams(machine: Machine, task: number, params: string, registry: JobRegistry): string {
   const definition = machine.state.definition(task);
   const { name: taskName, kind } = definition;
-  if (kind !== "job")
+  if (kind !== "job" && kind !== "map")
     throw new EngineError("TASK_INVALID", `task ${preview(taskName)} runs no job, so it has no params to update`);
   const text = params === "" ? undefined : params;
   const { job } = registry.resolve({ ...definition, params: text });

@@ -214,6 +214,7 @@ export abstract class InstanceActor<M extends Machine = Machine> extends TurnSta
         this.#events = firstEvent;
       }
       assert(turn === this.#turns && firstEvent === this.#events, "history has no gap");
+      this.machine.beginTurn(turn);
       for (const event of decided) this.machine.apply(event, at);
       this.#turns++;
       this.#events += decided.length;
@@ -339,6 +340,7 @@ export abstract class InstanceActor<M extends Machine = Machine> extends TurnSta
 
   beginTurn(now: number, random: number): ActorTurn {
     const turn = new Turn(Math.max(now, this.lastTurnAt), random);
+    this.machine.beginTurn(this.#turns);
     const open: ActorTurn = new InstanceTurn(this, turn, this.#turns);
     this.recordStarts(turn);
     return open;

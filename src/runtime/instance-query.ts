@@ -3,6 +3,7 @@ import { localName } from "../base/namespace.ts";
 import { parseOptional } from "../code/values.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import { attemptId } from "../kernel/address.ts";
+import { DagMachine } from "../kernel/dag/dag-machine.ts";
 import type { Machine } from "../kernel/machine.ts";
 import type { Payload } from "../kernel/payload.ts";
 import type { InstanceStatus } from "../kernel/status.ts";
@@ -16,6 +17,7 @@ import {
   viewInstance,
   viewTask,
 } from "../views/instance-view.ts";
+import { type ItemFilter, type ItemPlaces, viewItems } from "../views/item-view.ts";
 import type { LiveWaits } from "../views/waiting.ts";
 import { CodeActor } from "./code-actor.ts";
 import type { InstanceActor } from "./instance-actor.ts";
@@ -107,6 +109,20 @@ export function readTask({ machine }: InstanceActor, given: string | number, att
     }),
     subTasks: countSubTasks(machine, task),
   };
+}
+
+/** The items of a map, as the state has them. */
+export interface InstanceItems extends ItemPlaces {
+  readonly key: number;
+}
+
+/** `TASK_UNKNOWN`; `TASK_INVALID` for a task that is no map. */
+export function listItems({ machine, key }: InstanceActor, given: string | number, filter: ItemFilter): InstanceItems {
+  const task = findTask(machine, given);
+  const { name, kind } = machine.state.definition(task);
+  if (kind !== "map" || !(machine instanceof DagMachine))
+    throw new EngineError("TASK_INVALID", `task "${name}" of instance "${localName(machine.address.id)}" is no map`);
+  return { ...viewItems(machine, task, filter), key };
 }
 
 /** `INSTANCE_STATE` for a DAG. */

@@ -42,6 +42,7 @@ export function outboxMessageOf(actor: InstanceActor, command: Command): OutboxM
     case "WithdrawTasks":
     case "AbortTasks":
     case "EvaluateDecision":
+    case "ListItems":
       return undefined;
     default:
       return unreachable(command, "a command");

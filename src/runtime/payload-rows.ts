@@ -2,6 +2,7 @@ import type { ContextPatch } from "../kernel/event.ts";
 import { mapPayloads, type WithoutPayloads } from "../kernel/event-payloads.ts";
 import type { StepsTaken } from "../kernel/code/code-input.ts";
 import type { Step } from "../kernel/code/step.ts";
+import type { DecisionEvaluated, ItemsListed } from "../kernel/dag/dag-input.ts";
 import type { Fork, Outcome } from "../kernel/input.ts";
 import type { Input } from "./input.ts";
 import { type Payload, payloadBytes, payloadInlineBytesMax } from "../kernel/payload.ts";
@@ -41,6 +42,7 @@ export class PayloadRows {
 
   /** Replaces large values of the input by references. Most inputs have none and are returned as they are. */
   extract(input: StepsTaken): StepsTaken;
+  extract(input: DecisionEvaluated | ItemsListed): DecisionEvaluated | ItemsListed;
   extract(input: Input): Input;
   extract(input: Input): Input {
     switch (input.type) {
@@ -63,6 +65,8 @@ export class PayloadRows {
           ...(input.output !== undefined && { output: this.#payload(input.output) }),
           ...(input.patch !== undefined && { patch: this.#patch(input.patch) }),
         };
+      case "ItemsListed":
+        return { ...input, pages: input.pages.map((page) => this.#with(page, "items")) };
       case "RaiseEvent":
       case "RequestUpdate":
         return this.#with(input, "data");

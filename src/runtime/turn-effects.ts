@@ -100,8 +100,9 @@ export class TurnEffects {
         this.#dispatcher.abort(effect.attemptIds);
         return this.#delegatedAttempts.abort(effect.attemptIds);
       case "EvaluateDecision":
-        assert(actor instanceof DagActor, "only DAGs have decisions");
-        return actor.decideLater(effect.task, effect.attempt);
+      case "ListItems":
+        assert(actor instanceof DagActor, "only DAGs have decisions and maps");
+        return actor.evaluateLater(effect.task, effect.attempt);
       case "StartChild":
       case "TellChild":
       case "CancelOther":

@@ -1,3 +1,4 @@
+import { firstItemNumber } from "../kernel/dag/map-items.ts";
 import { taskEffects } from "../kernel/event-tasks.ts";
 import type { Event } from "../kernel/event.ts";
 import type { Failure } from "../kernel/failure.ts";
@@ -57,6 +58,8 @@ export class AttemptFold {
   }
 
   #note(task: number): void {
+    // Items of maps are listed by page.
+    if (task >= firstItemNumber) return;
     const last = attemptOf(this.#machine, task);
     this.#attempts.set(`${task} ${last.generation} ${last.attempt}`, last);
   }

@@ -1,4 +1,6 @@
 import type { TaskProgress } from "../dispatch/task-progress.ts";
+import { DagMachine } from "../kernel/dag/dag-machine.ts";
+import type { ItemCounts } from "../kernel/dag/map-items.ts";
 import type { Machine } from "../kernel/machine.ts";
 import type { Trigger } from "../kernel/event.ts";
 import type { NodeId } from "../kernel/node-spec.ts";
@@ -67,6 +69,8 @@ export interface TaskView {
   readonly parentTask: string | undefined;
   /** The reason why the task does not run, unless its predecessors are the reason. */
   readonly wait: TaskWaitView | undefined;
+  /** Counts of the items of a map, once they are listed. */
+  readonly items?: ItemCounts;
   /** The progress that the running job reports; absent if it reports none. */
   readonly progress?: TaskProgress;
 }
@@ -115,6 +119,8 @@ export function viewTask(machine: Machine, task: number, live: LiveTask): TaskVi
   const record = state.record(task);
   const phase = state.phase(task);
   const parent = state.parentOf(task);
+  const items =
+    definition.kind === "map" && machine instanceof DagMachine ? machine.state.items.ofTask(task)?.counts : undefined;
   const progress = phase === Phase.running ? live.progress(task) : undefined;
   return {
     number: task,
@@ -133,6 +139,7 @@ export function viewTask(machine: Machine, task: number, live: LiveTask): TaskVi
     childInstanceId: localOrNone(record?.childId),
     parentTask: parent === undefined ? undefined : state.definition(parent).name,
     wait: waitOf(machine, task, live.taskWait),
+    ...(items !== undefined && { items }),
     ...(progress !== undefined && { progress }),
   };
 }

@@ -3,6 +3,7 @@ import { localName } from "../base/namespace.ts";
 import type { TaskProgress } from "../dispatch/task-progress.ts";
 import type { TaskWait } from "../dispatch/wait-reason.ts";
 import { CodeMachine } from "../kernel/code/code-machine.ts";
+import { DagMachine } from "../kernel/dag/dag-machine.ts";
 import type { Machine } from "../kernel/machine.ts";
 import { hasEnded } from "../kernel/status.ts";
 import { isInFlight } from "../kernel/task-state.ts";
@@ -64,7 +65,7 @@ export function viewWaiting(machine: Machine, live: LiveWaits): WaitingView {
   const { state } = machine;
   if (hasEnded(state.status)) return nothing;
   const own: Wait[] = [...instanceWaits(machine, live), ...codeWaits(machine, live)];
-  const tasks = [...state.waitingTasks(), ...state.tasksInFlight()];
+  const tasks = [...state.waitingTasks(), ...state.tasksInFlight(), ...state.inFlightItems()];
   if (own.length + tasks.length === 0 && machine instanceof CodeMachine && live.code === undefined)
     own.push(reactionWait);
   const listed = tasks.slice(0, Math.max(0, waitsListedMax - own.length));
@@ -191,7 +192,7 @@ function taskWait(
   const isRunning = wait === undefined;
   return {
     kind: "task",
-    text: `task "${taskName}", which ${isRunning ? runText(record?.worker) : `waits for ${wait.text}`}`,
+    text: `task "${taskName}", ${isRunning ? (itemsText(machine, task) ?? `which ${runText(record?.worker)}`) : `which waits for ${wait.text}`}`,
     since: (isRunning ? record?.startedAt : undefined) ?? waitingSince(machine, task) ?? promise?.since,
     line: promise?.line,
     task,
@@ -204,6 +205,14 @@ function taskWait(
     slots: wait?.slots,
     max: wait?.max,
   };
+}
+
+/** Of a map whose items run. */
+function itemsText(machine: Machine, task: number): string | undefined {
+  const items = machine instanceof DagMachine ? machine.state.items.ofTask(task) : undefined;
+  if (items === undefined) return undefined;
+  const { total, waiting, running } = items.counts;
+  return `of whose ${total} items ${running} are under way and ${waiting} wait`;
 }
 
 function runText(worker: string | undefined): string {

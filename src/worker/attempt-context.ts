@@ -31,6 +31,7 @@ export class AttemptContext implements JobContext {
   readonly #services: ContextServices;
   #context: Readonly<Record<string, unknown>> | undefined;
   #outputs: Readonly<Record<string, unknown>> | undefined;
+  #item: unknown;
   #log: ContextLog | undefined;
   #patch: Map<string, string | null> | undefined;
   #subTasks: Map<string, NodeSpec> | undefined;
@@ -85,6 +86,16 @@ export class AttemptContext implements JobContext {
 
   get outputs(): Readonly<Record<string, unknown>> {
     return (this.#outputs ??= parseEach(this.#inputs.outputs));
+  }
+
+  get item(): unknown {
+    const { item } = this.#inputs;
+    if (item !== undefined) this.#item ??= JSON.parse(item.value) as unknown;
+    return this.#item;
+  }
+
+  get index(): number | undefined {
+    return this.#inputs.item?.index;
   }
 
   get log(): ContextLog {

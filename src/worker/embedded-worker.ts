@@ -92,7 +92,7 @@ export class EmbeddedWorker implements Worker {
       const inputs = run.inputs();
       // The common case has nothing to wait for and needs no promise.
       if (job.input === undefined && !("then" in inputs)) {
-        const params = paramsFromText(run.params);
+        const params = paramsOf(run, inputs);
         return this.#call(new JobCall({ job, run, abort, inputs, params, services: this.#services }));
       }
       return this.#prepareAndCall(job, run, abort, inputs);
@@ -122,7 +122,7 @@ export class EmbeddedWorker implements Worker {
   ): Promise<WorkerAnswer> {
     try {
       const inputs = await awaitedInputs;
-      const verdict = await validateParams(job, paramsFromText(run.params));
+      const verdict = await validateParams(job, paramsOf(run, inputs));
       if (abort.aborted) return failureOutcome(abort.signal.reason);
       if (this.#mayStart?.() === false) return { kind: "refused", why: "the lease has lapsed" };
       if (verdict.ok) {
@@ -153,6 +153,11 @@ export class EmbeddedWorker implements Worker {
       .execute(order, abort, onTaskLog, onReport)
       .then((outcome) => checkOutcome(outcome, run, checkSubTasks));
   }
+}
+
+/** An item of a map without parameters of its own is the parameter. */
+function paramsOf({ params }: TaskRun, { item }: TaskInputs): unknown {
+  return params === "" && item !== undefined ? JSON.parse(item.value) : paramsFromText(params);
 }
 
 /** A run itself cannot be copied to a thread: there are functions in it. */

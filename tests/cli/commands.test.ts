@@ -112,6 +112,13 @@ describe("heddle", () => {
     assert.match(await words("show", "shown"), /status +Failed[^]*TASK[^]*fail +Failed/);
     assert.match(await words("show", "shown", "--attempts"), /^TASK +ATTEMPT[^]*^fail +1 +Failed/m);
     assert.equal((await json("show", "listed"))["status"], "Success");
+    const nodes = [{ nodeId: 1, nodeName: "m", jobName: "say", map: { items: ["one", "two"] } }];
+    const mapped = join(folder, "mapped.json");
+    writeFileSync(mapped, JSON.stringify({ nodes }));
+    await words("run", mapped, "--id", "mapped");
+    assert.match(await words("show", "mapped"), /^m +Success[^]*2 of 2 items done/m);
+    assert.match(await words("show", "mapped", "--items"), /^m +0 +Success +1 [^]*"one"[^]*^m +1 +Success/m);
+    assert.deepEqual(await json("show", "mapped", "--items", "--failed"), []);
     await json("run", "saying", "--id", "twice");
     assert.match(await words("show", "twice"), /^say +Success[^]*^say#2 +Success/m);
     assert.match(await words("show", "twice", "--task", "say#2"), /task +say \(number 1,/);

@@ -249,6 +249,9 @@ async function nodes(rig: ServerRig): Promise<void> {
   await rig.refused("deleteInstance", { params: { id: held } }, { status: 409, code: "INSTANCE_STATE" });
   const waiting = await rig.ok("getNode", { params: { id: held, nodeId: "wait" } });
   assert.deepEqual([waiting.number, waiting.status, waiting.subTasks], [0, "Running", {}]);
+  const isNoMap = { status: 422, code: "TASK_INVALID" } as const;
+  await rig.refused("listMapItems", { params: { id: held, nodeId: "wait" } }, isNoMap);
+  await maps(rig);
   await rig.refused("getNode", { params: { id: held, nodeId: "nobody" } }, { status: 404, code: "TASK_UNKNOWN" });
   await rig.refused("stopNode", { params: { id: held, nodeId: "nobody" } }, { status: 404, code: "TASK_UNKNOWN" });
   await rig.refused("stopNode", { params: { id: held, nodeId: 2 } }, { status: 409, code: "TASK_STATE" });
@@ -285,6 +288,19 @@ async function nodes(rig: ServerRig): Promise<void> {
   await rig.ok("skipNode", { params: { id: skipped, nodeId: "stumble" } });
   assert.equal((await rig.end(skipped)).status, "Success");
   await rig.refused("skipNode", { params: { id: skipped, nodeId: "nobody" } }, { status: 404, code: "TASK_UNKNOWN" });
+}
+
+async function maps(rig: ServerRig): Promise<void> {
+  const nodes = [{ nodeId: 7, nodeName: "m", jobName: "say", executeType: 4, map: { items: ["x", "y", "z"] } }];
+  await rig.ok("createWorkflow", { body: { name: "mapped", dagSpec: { nodes } } });
+  const { instanceId: id } = await rig.ok("triggerWorkflow", { params: { id: "mapped" } });
+  await rig.end(id);
+  const first = await rig.ok("listMapItems", { params: { id, nodeId: 7 }, query: { limit: 2, status: "Success" } });
+  assert.deepEqual([first.counts.succeeded, first.items.map(({ output }) => output)], [3, ["x", "y"]]);
+  const cursor = first.next ?? "";
+  const second = await rig.ok("listMapItems", { params: { id, nodeId: "m" }, query: { limit: 2, cursor } });
+  assert.deepEqual([second.items.map(({ index, item }) => [index, item]), second.next], [[[2, "z"]], null]);
+  await rig.ok("deleteWorkflow", { params: { id: "mapped" } });
 }
 
 async function code(rig: ServerRig): Promise<void> {

@@ -70,6 +70,7 @@ export function validRequests({
     queryInstance: { params: { id: instance, name: "words" }, body: null },
     updateInstance: { params: { id: instance, name: "add" }, body: 1 },
     getNode: ofNode,
+    listMapItems: ofNode,
     stopNode: { ...ofNode, body: { reason: "enough" } },
     retryNode: ofNode,
     skipNode: ofNode,

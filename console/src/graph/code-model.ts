@@ -151,7 +151,7 @@ class CodeGraph {
       label,
       detail: task === undefined ? "" : taskDetail(task, label, this.#words),
       status: task?.status ?? "Pending",
-      kind: task?.kind ?? "job",
+      kind: task === undefined || task.kind === "map" ? "job" : task.kind,
       attempt: task?.attempt ?? 0,
       task: label,
       ...(task?.childInstanceId !== undefined && { childInstanceId: task.childInstanceId }),

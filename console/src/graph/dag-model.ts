@@ -48,7 +48,7 @@ function nodeOf(task: TaskView, words: DagWords): GraphNode {
     label: task.name,
     detail: taskDetail(task, task.name, words),
     status: task.status,
-    kind: task.kind,
+    kind: task.kind === "map" ? "job" : task.kind,
     attempt: task.attempt,
     task: task.name,
     ...(task.childInstanceId !== undefined && { childInstanceId: task.childInstanceId }),

@@ -86,6 +86,9 @@ function whyText({ reason, waiting = [], waitingTotal = 0 }: Summary): string {
 interface ShowOptions extends ClientOptions {
   readonly task?: string;
   readonly attempts?: true;
+  readonly items?: true;
+  readonly failed?: true;
+  readonly limit: string;
 }
 
 export function showCommand(): Command {
@@ -96,8 +99,15 @@ export function showCommand(): Command {
       "show one task, by name or number (`name#2` is the second of that name), with progress and sub-task counts",
     )
     .option("-a, --attempts", "show every attempt of its tasks, with worker, times and failure")
+    .option("-i, --items", "show the items of its maps, or of the map that --task names")
+    .option("--failed", "with --items: only items that failed")
+    .option("-n, --limit <count>", "with --items: maximum number of items of each map", "100")
     .action(async (id: string, options: ShowOptions) => {
       const { client, output } = sessionOf(options);
+      if (options.items) {
+        const items = await itemsOf(client, id, options);
+        return output.give(items, () => tableText(itemColumns(output.colour), items));
+      }
       if (options.attempts) {
         const { items } = await client.call("listAttempts", { params: { id } });
         return output.give(items, () => tableText(attemptColumns(output.colour), items));
@@ -110,6 +120,44 @@ export function showCommand(): Command {
       const view = await client.call("getInstance", { params: { id } });
       output.give(view, () => viewText(view, output, client));
     });
+}
+
+type Item = DataOf<"listMapItems">["items"][number] & { readonly task: string };
+
+/** Items that failed are in one of two statuses. */
+async function itemsOf(client: HeddleClient, id: string, options: ShowOptions): Promise<Item[]> {
+  const limit = countGiven("--limit", options.limit);
+  const { tasks } = await client.call("getInstance", { params: { id } });
+  const isWanted = ({ name, kind }: Task): boolean => kind === "map" && (options.task ?? name) === name;
+  const filters = options.failed ? ([{ status: "Failed" }, { status: "TimeoutFailed" }] as const) : [{}];
+  const items: Item[] = [];
+  for (const { name: task } of tasks.filter(isWanted)) {
+    const ofTask: Item[] = [];
+    for (const filter of filters) {
+      const call = { params: { id, nodeId: task }, query: { limit: Math.min(limit, 1000), ...filter } };
+      for await (const item of client.items("listMapItems", call)) {
+        ofTask.push({ ...item, task });
+        if (ofTask.length >= limit) break;
+      }
+    }
+    items.push(...ofTask.sort((a, b) => a.index - b.index).slice(0, limit));
+  }
+  return items;
+}
+
+function itemColumns(colour: Output["colour"]): Column<Item>[] {
+  return [
+    { title: "task", text: ({ task }) => task },
+    { title: "item", text: ({ index }) => String(index), right: true },
+    { title: "status", text: ({ status }) => status, paint: ({ status }, text) => colour(statusColour(status), text) },
+    { title: "attempt", text: ({ attempt }) => (attempt === 0 ? "" : String(attempt)), right: true },
+    { title: "worker", text: ({ worker }) => worker ?? "" },
+    { title: "value", text: ({ item }) => cut(JSON.stringify(item) ?? "", 40) },
+    {
+      title: "result",
+      text: ({ failure, output }) => cut(failure?.message ?? (output === undefined ? "" : JSON.stringify(output)), 60),
+    },
+  ];
 }
 
 /** Resolves `name#2`, the label of the second task of that name: code may run a job several times. */
@@ -244,7 +292,11 @@ function taskColumns(colour: Output["colour"]): Column<Task>[] {
   ];
 }
 
-function aboutTask({ failure, wait, retryAt, childInstanceId, progress }: Task): string {
+function aboutTask({ failure, wait, retryAt, childInstanceId, progress, items }: Task): string {
+  if (items !== undefined && failure === undefined) {
+    const failed = items.failed === 0 ? "" : `, ${items.failed} failed`;
+    return `${items.succeeded} of ${items.total} items done${failed}`;
+  }
   if (progress !== undefined) return progressText(progress);
   if (retryAt !== undefined) return `next attempt ${timeText(retryAt)}${failure ? `, after: ${failure.message}` : ""}`;
   return failure?.message ?? wait?.text ?? (childInstanceId === undefined ? "" : `→ ${childInstanceId}`);

@@ -72,7 +72,7 @@ export function identityOf(step: Step): StepIdentity {
 
 /** The type of the step by which code asks for a task of this kind. */
 export function taskStepOf(kind: TaskKind): "activity" | "child" {
-  assert(kind !== "decision", "code decides by itself, and asks for no decisions");
+  assert(kind !== "decision" && kind !== "map", "code decides and maps by itself");
   switch (kind) {
     case "job":
       return "activity";
@@ -135,6 +135,7 @@ const recordedKinds: Readonly<Record<Exclude<Event["type"], NamedStepEvent>, Ste
   TasksCanceled: undefined,
   TaskParamsUpdated: undefined,
   DecisionMade: undefined,
+  MapStarted: undefined,
   ChildStarted: undefined,
   ChildDetached: undefined,
   DetachedChildEnded: undefined,

@@ -3,33 +3,36 @@ import type { TaskKind } from "../task-definition.ts";
 import type { DagState } from "./dag-state.ts";
 import type { DagTransition } from "./dag-transition.ts";
 import { end } from "./ending.ts";
+import { failureReason } from "./following-failure.ts";
+import { feedMaps, settleMaps, startMap } from "./maps.ts";
 
 /** Takes every step that the state now allows. */
 export function advance(transition: DagTransition): void {
   const { state } = transition;
   if (state.status !== "Running") return;
-  passOver(transition);
-  if (!state.pausing && !state.failing) {
-    decide(transition);
-    schedule(transition);
-  }
+  do {
+    settleMaps(transition);
+    if (state.status !== "Running") return;
+    passOver(transition);
+    if (!state.pausing && !state.failing) {
+      decide(transition);
+      schedule(transition);
+      feedMaps(transition);
+    }
+  } while (state.items.hasSettled);
   conclude(transition);
 }
 
 /** Ends the instance, or pauses it, when nothing is left to wait for. */
 export function conclude(transition: DagTransition): void {
   const { state } = transition;
-  if (state.unfinished === 0 || (state.failing && state.inFlight === 0)) {
+  if (state.unfinished === 0 || (state.failing && state.inFlight === state.mapsInFlight)) {
     const failed = firstHardFailure(state);
     if (failed === undefined) end(transition, "Success");
     else end(transition, "Failed", failureReason(state, failed));
-  } else if (state.pausing && state.jobsInFlight + state.decisionsInFlight === 0) {
+  } else if (state.pausing && state.jobsInFlight + state.decisionsInFlight + state.itemsInFlight === 0) {
     transition.emit({ type: "InstancePaused" });
   }
-}
-
-export function failureReason(state: DagState, task: number): string {
-  return `task "${state.definition(task).name}" failed: ${state.record(task)?.failure?.message}`;
 }
 
 /** Cancels dead branches and skips disabled nodes, and what they unblock in turn. */
@@ -48,7 +51,7 @@ function decide(transition: DagTransition): void {
 
 function schedule(transition: DagTransition): void {
   const { state } = transition;
-  const places = state.maxConcurrentTasks - state.jobsInFlight - state.childrenInFlight;
+  const places = state.maxConcurrentTasks - state.jobsInFlight - state.childrenInFlight - state.mapsInFlight;
   const first = places > 0 ? state.ready.pop() : undefined;
   if (first === undefined) return;
   // A list that begins with its first task has no room for others, which most lists never get.
@@ -83,6 +86,7 @@ const startTask: Readonly<Record<TaskKind, (transition: DagTransition, task: num
   job: () => undefined,
   decision: evaluateDecision,
   nested: startChild,
+  map: startMap,
 };
 
 function evaluateDecision(transition: DagTransition, task: number): void {

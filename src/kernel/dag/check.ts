@@ -4,6 +4,7 @@ import { durationMsMax, durationSecondsMax } from "../../base/time-limits.ts";
 import type { DagSpec, EdgeSpec } from "./dag-spec.ts";
 import type { NodeId, NodeSpec } from "../node-spec.ts";
 import { nodeTypes } from "../task-definition.ts";
+import { executeTypeProblem, mapProblem } from "./check-map.ts";
 import { taskNames } from "./task-names.ts";
 
 /**
@@ -188,6 +189,11 @@ function checkNode(workflow: string, place: number, node: unknown): void {
   const task = (): string => `${workflow}, task ${preview(node["nodeName"] ?? node["nodeId"])}`;
   checkFields(task, node, nodeRules);
   if (isObject(node["retryPolicy"])) checkFields(() => `${task()}, retryPolicy`, node["retryPolicy"], retryPolicyRules);
+  const hasMap = (node["map"] ?? null) !== null;
+  const problem = (hasMap ? mapProblem(node["map"]) : undefined) ?? executeTypeProblem(node["executeType"], hasMap);
+  if (problem !== undefined) throw invalid(task(), problem);
+  if (hasMap && (node["nodeType"] ?? nodeTypes.job) !== nodeTypes.job)
+    throw invalid(task(), "only a job node has a map");
   if (node["nodeType"] === nodeTypes.nested && (node["workflowName"] ?? node["jobId"] ?? null) === null) {
     throw invalid(task(), "a nested workflow needs a workflowName or a jobId");
   }

@@ -1,4 +1,4 @@
-import type { ContextPatch } from "../event.ts";
+import type { ContextPatch, MapPage } from "../event.ts";
 import type { Failure } from "../failure.ts";
 import type { SharedInput, TaskAttempt } from "../input.ts";
 import type { NodeSpec } from "../node-spec.ts";
@@ -13,7 +13,15 @@ export type DagInput =
   | { readonly type: "UpdateContext"; readonly patch: ContextPatch }
   | { readonly type: "UpdateParams"; readonly task: number; readonly params: string }
   | { readonly type: "AddSubTask"; readonly parent: number; readonly node: NodeSpec }
-  | DecisionEvaluated;
+  | DecisionEvaluated
+  | ItemsListed;
+
+export interface ItemsListed extends TaskAttempt {
+  readonly type: "ItemsListed";
+  readonly pages: readonly MapPage[];
+  /** Why there are no items. */
+  readonly failure?: Failure;
+}
 
 export interface DecisionEvaluated extends TaskAttempt {
   readonly type: "DecisionEvaluated";

@@ -12,7 +12,7 @@ import type { DagTransition } from "./dag-transition.ts";
 import type { Graph } from "./graph.ts";
 import { admit, nextWake, pause, reopen, resume, retryInstance, start, terminate, wake } from "./life-cycle.ts";
 import { rerun, settle } from "./reopening.ts";
-import { onAttemptEnded, onAttemptsWithdrawn, onChildEnded, onDecisionEvaluated } from "./reports.ts";
+import { onAttemptEnded, onAttemptsWithdrawn, onChildEnded, onDecisionEvaluated, onItemsListed } from "./reports.ts";
 import { addSubTask, stop, updateContext, updateParams } from "./requests.ts";
 
 /**
@@ -37,6 +37,19 @@ export class DagMachine extends MachineBase<DagState> {
     return state.tasksInFlight().filter((task) => state.definition(task).kind === "decision");
   }
 
+  /** Maps whose items were being evaluated; after a restart nobody else remembers them. */
+  mapsToList(): number[] {
+    const { state } = this;
+    if (state.mapsInFlight === 0) return [];
+    return state
+      .tasksInFlight()
+      .filter((task) => state.definition(task).kind === "map" && !state.items.isRunning(task));
+  }
+
+  override beginTurn(turn: number): void {
+    this.state.turn = turn;
+  }
+
   handle(input: DagInput, turn: Turn): void {
     const transition = new Transition(this.identity, this.state, turn);
     if (input.type === "StartInstance") return start(transition, input);
@@ -52,6 +65,8 @@ export class DagMachine extends MachineBase<DagState> {
         return onAttemptsWithdrawn(transition, input);
       case "DecisionEvaluated":
         return onDecisionEvaluated(transition, input);
+      case "ItemsListed":
+        return onItemsListed(transition, input);
       case "ChildEnded":
         return onChildEnded(transition, input);
       case "TimerDue":

@@ -12,19 +12,26 @@ import type {
   TaskSucceeded,
 } from "../event.ts";
 import type { Failure } from "../failure.ts";
-import { foreignEvent, InstanceBase, type OwnEvent } from "../instance-base.ts";
+import { foreignEvent, type OwnEvent } from "../instance-base.ts";
 import { type EndStatus, hasEnded } from "../status.ts";
 import { defineTask, type TaskDefinition, type TaskKind } from "../task-definition.ts";
 import { isFailed, isFinished, isInFlight, newRecord, Phase, phaseOf } from "../task-state.ts";
 import { AddedTasks } from "./added-tasks.ts";
 import type { NodeSpec } from "../node-spec.ts";
 import type { Graph } from "./graph.ts";
+import { ItemBase } from "./item-base.ts";
+import { firstItemNumber } from "./map-items.ts";
 import { ReadyQueue } from "./ready-queue.ts";
 import { TaskSet } from "./task-set.ts";
 import { Waits, type WaitsOwner } from "./waits.ts";
 
 /** True for kinds whose tasks count towards `maxConcurrentTasks`. Tasks of the others start as soon as they are ready. */
-const takesPlace: Readonly<Record<TaskKind, boolean>> = { job: true, nested: true, decision: false };
+const takesPlace: Readonly<Record<TaskKind, boolean>> = {
+  job: true,
+  nested: true,
+  map: true,
+  decision: false,
+};
 
 /**
  * A DAG instance as the fold of its events. `apply` only follows what was decided; deciding is `DagMachine`'s.
@@ -35,7 +42,7 @@ const takesPlace: Readonly<Record<TaskKind, boolean>> = { job: true, nested: tru
  * S4  What waits to be decided about (`ready`, `toCancel` …) follows from the events too, so that a replayed instance goes
  *     on exactly as the first would have.
  */
-export class DagState extends InstanceBase implements WaitsOwner {
+export class DagState extends ItemBase implements WaitsOwner {
   readonly graph: Graph;
 
   maxConcurrentTasks = 0;
@@ -85,13 +92,18 @@ export class DagState extends InstanceBase implements WaitsOwner {
   }
 
   override definition(task: number): TaskDefinition {
+    if (task >= firstItemNumber) {
+      const { definition, first } = this.items.get(task);
+      return { ...definition, name: `${definition.name}[${task - first}]` };
+    }
     const definition = this.graph.tasks[task] ?? this.#added.definition(task);
     assert(definition !== undefined, "a task number is below the instance's size");
     return definition;
   }
 
   override params(task: number): string | undefined {
-    return this.#params?.get(task) ?? this.definition(task).params;
+    const node = this.nodeOf(task);
+    return this.#params?.get(node) ?? this.definition(node).params;
   }
 
   /** The task of that name, if it is still part of the instance. */
@@ -100,7 +112,7 @@ export class DagState extends InstanceBase implements WaitsOwner {
   }
 
   override parentOf(task: number): number | undefined {
-    return this.#added.parentOf(task);
+    return task < firstItemNumber ? this.#added.parentOf(task) : this.items.get(task).task;
   }
 
   subTasksOf(task: number): readonly number[] {
@@ -152,6 +164,7 @@ export class DagState extends InstanceBase implements WaitsOwner {
 
   /** Number of tasks that wait for it directly; of two edges between the same tasks both count. */
   override successors(task: number): number {
+    if (task >= firstItemNumber) return this.successors(this.nodeOf(task));
     let unfinished = 0;
     const { graph } = this;
     const degree = graph.outDegree(task);
@@ -187,6 +200,8 @@ export class DagState extends InstanceBase implements WaitsOwner {
         return;
       case "TaskStarted":
         return this.startTask(event);
+      case "MapStarted":
+        return this.startMap(event, at);
       case "TaskSucceeded":
         return this.#succeed(event, at);
       case "TaskFailed":
@@ -237,6 +252,7 @@ export class DagState extends InstanceBase implements WaitsOwner {
     this.endedAt = at;
     this.pausing = false;
     this.failing = false;
+    for (const items of this.items.all()) if (items.waiting > 0) this.closeItems(items);
     for (const task of this.retryWaits.numbers) this.recordOf(task).retryAt = undefined;
     this.#forgetQueues();
   }
@@ -268,7 +284,10 @@ export class DagState extends InstanceBase implements WaitsOwner {
       this.#added.remove(task);
     }
     for (const task of event.reset) this.#reset(task);
-    for (const task of event.anew ?? []) this.recordOf(task).childId = undefined;
+    for (const task of event.anew ?? []) {
+      this.recordOf(task).childId = undefined;
+      this.items.forget(task);
+    }
     for (const settled of event.settled ?? []) this.#settle(settled);
     if (event.params !== undefined) this.#setParams(event.params.task, event.params.params);
     this.#recount();
@@ -282,6 +301,7 @@ export class DagState extends InstanceBase implements WaitsOwner {
   }
 
   #reset(task: number): void {
+    this.items.ofTask(task)?.reopen();
     this.setPhase(task, Phase.waiting);
     const record = this.record(task);
     if (record === undefined) return;
@@ -296,6 +316,7 @@ export class DagState extends InstanceBase implements WaitsOwner {
   }
 
   #schedule(task: number, at: number): void {
+    if (task >= firstItemNumber) return this.scheduleTask(task, at);
     assert(this.phase(task) === Phase.ready, "only a ready task is scheduled");
     this.ready.delete(task);
     this.toDecide.delete(task);
@@ -306,13 +327,16 @@ export class DagState extends InstanceBase implements WaitsOwner {
     if (event.patch !== undefined) this.#patchContext(event.patch);
     for (const node of event.subTasks ?? []) this.#add(node, event.task);
     this.noteSuccess(event);
-    this.#finish(event.task, Phase.success, at);
+    if (event.task >= firstItemNumber) this.finishItem(event.task, Phase.success, event.output);
+    else this.#finish(event.task, Phase.success, at);
   }
 
   #fail(event: TaskFailed, at: number): void {
     this.noteFailure(event, at);
     if (event.retryAt !== undefined) return this.retryWaits.add(event.task, event.retryAt);
-    this.#finish(event.task, event.timedOut ? Phase.timeoutFailed : Phase.failed, at);
+    const phase = event.timedOut ? Phase.timeoutFailed : Phase.failed;
+    if (event.task >= firstItemNumber) return this.finishItem(event.task, phase);
+    this.#finish(event.task, phase, at);
     this.#followFailure(event.task);
   }
 
@@ -338,6 +362,7 @@ export class DagState extends InstanceBase implements WaitsOwner {
   #takeBack(task: number): void {
     assert(isInFlight(this.phase(task)), "only a scheduled task is taken back");
     this.setPhase(task, Phase.ready);
+    if (task >= firstItemNumber) return this.items.get(task).putBack(task);
     this.#enqueue(task);
   }
 
@@ -346,6 +371,7 @@ export class DagState extends InstanceBase implements WaitsOwner {
     this.retryWaits.delete(task);
     this.recordOf(task).retryAt = undefined;
     this.setPhase(task, Phase.ready);
+    if (task >= firstItemNumber) return this.items.get(task).putBack(task);
     this.#enqueue(task);
   }
 
@@ -374,6 +400,8 @@ export class DagState extends InstanceBase implements WaitsOwner {
     this.toSkip.delete(task);
     this.setPhase(task, phase);
     this.unfinished--;
+    const items = this.items.ofTask(task);
+    if (items !== undefined) this.closeItems(items);
     const record = this.record(task);
     if (record !== undefined) record.endedAt = at;
     if (phase === Phase.canceledBranch) this.#die(task);

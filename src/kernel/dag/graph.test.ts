@@ -54,6 +54,7 @@ test("what a definition leaves out has a default", () => {
     workflowName: undefined,
     workflowVersion: undefined,
     whenParentEnds: undefined,
+    map: undefined,
   });
 });
 

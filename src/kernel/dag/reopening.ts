@@ -35,7 +35,7 @@ export function rerun(transition: DagTransition, task: number, params: string | 
     state,
     (other) => !removed.has(other) && (again.has(other) || state.isHardFailure(other) || wasCutOff(state, other)),
   );
-  const anew = reset.filter((other) => again.has(other) && state.definition(other).kind === "nested");
+  const anew = reset.filter((other) => again.has(other) && ["nested", "map"].includes(state.definition(other).kind));
   return {
     reset,
     ...(anew.length > 0 && { anew }),

@@ -13,15 +13,14 @@ import {
   lossOf,
   succeededEvent,
 } from "../task-reports.ts";
-import { isFinished, Phase } from "../task-state.ts";
-import { advance, failureReason } from "./advance.ts";
-import { withdrawScheduled } from "../dispatched-jobs.ts";
+import { Phase } from "../task-state.ts";
+import { advance } from "./advance.ts";
 import type { NodeSpec } from "../node-spec.ts";
-import type { DecisionEvaluated } from "./dag-input.ts";
+import type { DecisionEvaluated, ItemsListed } from "./dag-input.ts";
 import type { DagTransition } from "./dag-transition.ts";
 import { decisionEdges, edgesNotTaken } from "./decision.ts";
-import { descendants } from "./descendants.ts";
-import { end } from "./ending.ts";
+import { followFailure } from "./following-failure.ts";
+import { firstItemNumber } from "./map-items.ts";
 import { checkSubTasks } from "./sub-tasks.ts";
 
 // Reports about tasks. A report of an older attempt, of an ended instance or an unknown task is dropped.
@@ -49,6 +48,14 @@ export function onDecisionEvaluated(transition: DagTransition, report: DecisionE
   advance(transition);
 }
 
+/** The items of a map are known, or why there are none. */
+export function onItemsListed(transition: DagTransition, { task, attempt, pages, failure }: ItemsListed): void {
+  if (!isAwaited(transition.state, { task, attempt })) return transition.drop();
+  if (failure === undefined) transition.emit({ type: "MapStarted", task, attempt, pages });
+  else fail(transition, task, failure);
+  advance(transition);
+}
+
 export function onChildEnded(transition: DagTransition, report: ChildEnded): void {
   if (!isCurrent(transition.state, report)) return transition.drop();
   const { task, status, output, patch } = report;
@@ -73,12 +80,17 @@ function succeed(
   try {
     if (output !== undefined) refuseLargeOutput(output, `the output of task "${state.definition(task).name}"`);
     if (patch !== undefined) refuseLargeContext(state.context.patched(patch), "the context with this task's patch");
+    if (subTasks !== undefined && task >= firstItemNumber) throw itemWithSubTasks(state.definition(task).name);
     if (subTasks !== undefined) subTasks = checkSubTasks(state, task, subTasks, identity.limits.subTasksMax);
   } catch (error) {
     if (!(error instanceof EngineError)) throw error;
     return fail(transition, task, { type: error.code, message: error.message, retryable: false }, { execution });
   }
   transition.emit(succeededEvent(state, task, subTasks === undefined ? outcome : { ...outcome, subTasks }, execution));
+}
+
+function itemWithSubTasks(name: string): EngineError {
+  return new EngineError("SUBTASK_INVALID", `item "${name}" of a map cannot generate sub-tasks`);
 }
 
 function choose(transition: DagTransition, task: number, result: unknown): void {
@@ -111,19 +123,7 @@ function lose(transition: DagTransition, task: number, execution: Execution): vo
 function fail(transition: DagTransition, task: number, failure: Failure, how: Partial<FailedAttempt> = {}): void {
   const { state, turn } = transition;
   const wasFailing = state.failing;
-  transition.emit(failedEvent(state, { ...how, task, failure, isFinal: wasFailing }, turn));
+  const isFinal = wasFailing || state.items.find(task)?.isTripped === true;
+  transition.emit(failedEvent(state, { ...how, task, failure, isFinal }, turn));
   if (state.isHardFailure(task)) followFailure(transition, task, wasFailing);
-}
-
-/** A failure that nobody may skip: what depends on it is canceled, the workflow's policy decides about the rest. */
-export function followFailure(transition: DagTransition, task: number, wasFailing: boolean): void {
-  const { state } = transition;
-  const canceled = descendants(state, [task], {
-    edges: "live",
-    among: (other) => !isFinished(state.phase(other)),
-  });
-  if (canceled.length > 0) transition.emit({ type: "TasksCanceled", tasks: canceled, cause: "upstream-failed" });
-  const policy = state.graph.failurePolicy;
-  if (policy === "abort-running") end(transition, "Failed", failureReason(state, task));
-  else if (policy === "finish-running" && !wasFailing) withdrawScheduled(transition);
 }

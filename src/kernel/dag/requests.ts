@@ -8,7 +8,7 @@ import type { NodeSpec } from "../node-spec.ts";
 import { type DagTransition, nameOf } from "./dag-transition.ts";
 import { refuseIfEnded } from "../refusals.ts";
 import { stopTask } from "../task-reports.ts";
-import { followFailure } from "./reports.ts";
+import { followFailure } from "./following-failure.ts";
 import { checkSubTasks } from "./sub-tasks.ts";
 import { isFinished, statusOf } from "../task-state.ts";
 

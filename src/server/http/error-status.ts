@@ -51,6 +51,7 @@ export const errorStatus: Readonly<Record<ErrorCode, number>> = {
   SUBTASK_LIMIT: 422,
   SUBTASK_INVALID: 422,
   DECISION_INVALID: 422,
+  MAP_ITEMS_INVALID: 422,
   DECISION_TOO_EXPENSIVE: 422,
   NESTING_TOO_DEEP: 422,
   STORE_DATA: 422,

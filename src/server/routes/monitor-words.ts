@@ -30,4 +30,5 @@ export const nodeTypeWords: Readonly<Record<TaskKind, Node["nodeType"]>> = {
   job: "TASK",
   decision: "CONTROL",
   nested: "NESTED",
+  map: "TASK",
 };

@@ -1,5 +1,6 @@
 import { EngineError, hasCode } from "../../base/error.ts";
 import { preview } from "../../base/preview.ts";
+import { cursorOf, placeOf } from "../http/cursor.ts";
 import type { AuthorizedRequest, Handlers } from "../http/handler.ts";
 import { done, type RouteParts } from "./route-parts.ts";
 import { checkGivenId, idOfKey } from "./start-instance.ts";
@@ -18,6 +19,7 @@ type OperationRoutes = Pick<
   | "queryInstance"
   | "updateInstance"
   | "getNode"
+  | "listMapItems"
   | "stopNode"
   | "retryNode"
   | "skipNode"
@@ -76,7 +78,7 @@ export function operationRoutes(parts: RouteParts): OperationRoutes {
 
 type NodeRoutes = Pick<
   Handlers,
-  "getNode" | "stopNode" | "retryNode" | "skipNode" | "succeedNode" | "changeNodeParams"
+  "getNode" | "listMapItems" | "stopNode" | "retryNode" | "skipNode" | "succeedNode" | "changeNodeParams"
 >;
 
 function nodeRoutes(parts: RouteParts): NodeRoutes {
@@ -85,6 +87,13 @@ function nodeRoutes(parts: RouteParts): NodeRoutes {
     getNode: async ({ params }) => {
       const details = await engine.getTask(params.id, await taskGiven(parts, params.id, params.nodeId));
       return { ...details, subTasks: { ...details.subTasks } };
+    },
+    listMapItems: async ({ params, query }) => {
+      const { status, limit, cursor } = query;
+      const [from] = placeOf<[number]>(cursor, ["number"]) ?? [0];
+      const task = await nodeName(parts, params.id, params.nodeId);
+      const page = await engine.listMapItems(params.id, task, { from, limit, ...(status !== undefined && { status }) });
+      return { ...page, next: page.next === undefined ? null : cursorOf([page.next]) };
     },
     stopNode: async ({ params, body, caller }) => {
       const reason = body.reason ?? `stopped by ${caller.name}`;

@@ -1,0 +1,64 @@
+import { assert } from "../../base/assert.ts";
+import type { MapPage } from "../event.ts";
+import type { TaskDefinition } from "../task-definition.ts";
+import { firstItemNumber, MapItems } from "./map-items.ts";
+
+/** The items of all maps of an instance, by number. Ranges of maps that ran again are not given to others. */
+export class ItemTable {
+  readonly #maps = new Map<number, MapItems>();
+  /** Maps whose items run now. */
+  readonly running = new Set<MapItems>();
+  #next = firstItemNumber;
+
+  /** Lists the items of a map task, in place of earlier ones. */
+  add(task: number, pages: readonly MapPage[], definition: TaskDefinition): MapItems {
+    this.forget(task);
+    const items = new MapItems(task, this.#next, pages, definition);
+    this.#next += items.count;
+    this.#maps.set(task, items);
+    return items;
+  }
+
+  ofTask(task: number): MapItems | undefined {
+    return this.#maps.get(task);
+  }
+
+  /** The map of an item; undefined if it is no item, or no longer one of the instance. */
+  find(item: number): MapItems | undefined {
+    for (const items of this.#maps.values()) if (items.has(item)) return items;
+    return undefined;
+  }
+
+  /** The map of an item of the instance. */
+  get(item: number): MapItems {
+    const items = this.find(item);
+    assert(items !== undefined, "an item belongs to a map");
+    return items;
+  }
+
+  isRunning(task: number): boolean {
+    const items = this.#maps.get(task);
+    return items !== undefined && this.running.has(items);
+  }
+
+  forget(task: number): void {
+    const items = this.#maps.get(task);
+    if (items === undefined) return;
+    this.running.delete(items);
+    this.#maps.delete(task);
+  }
+
+  all(): Iterable<MapItems> {
+    return this.#maps.values();
+  }
+
+  /** True if a running map waits for nothing more. */
+  get hasSettled(): boolean {
+    for (const items of this.running) if (items.isSettled) return true;
+    return false;
+  }
+
+  inFlightItems(): number[] {
+    return [...this.running].flatMap((items) => items.inFlightItems());
+  }
+}

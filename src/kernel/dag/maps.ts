@@ -1,0 +1,55 @@
+import type { Failure } from "../failure.ts";
+import type { DagTransition } from "./dag-transition.ts";
+import { followFailure } from "./following-failure.ts";
+import type { MapItems } from "./map-items.ts";
+
+// A map task runs one job for each of its items. The dispatcher gets items like tasks, as many at a time as the map allows.
+
+/** Starts a map: its items are evaluated first, unless it runs again with those it has. */
+export function startMap(transition: DagTransition, task: number): void {
+  const { state } = transition;
+  const attempt = state.attempt(task);
+  if (state.items.ofTask(task) === undefined) transition.command({ type: "ListItems", task, attempt });
+  else transition.emit({ type: "MapStarted", task, attempt });
+}
+
+/** Ends the maps whose items have all ended, or of which no further item will start. */
+export function settleMaps(transition: DagTransition): void {
+  const { state } = transition;
+  for (const items of state.items.running) {
+    if (items.isSettled) endMap(transition, items);
+    if (state.status !== "Running") return;
+  }
+}
+
+/** Hands items to the dispatcher, up to the concurrency of their map. */
+export function feedMaps(transition: DagTransition): void {
+  const { state } = transition;
+  for (const items of state.items.running) {
+    const places = (items.settings.concurrency ?? state.maxConcurrentTasks) - items.inFlight;
+    if (places <= 0 || items.isTripped) continue;
+    const tasks = items.takeNext(places);
+    if (tasks.length === 0) continue;
+    transition.emit({ type: "TasksScheduled", tasks });
+    transition.command({ type: "RunTasks", tasks });
+  }
+}
+
+function endMap(transition: DagTransition, items: MapItems): void {
+  const { state } = transition;
+  const { task } = items;
+  const attempt = state.attempt(task);
+  if (!items.isFailed) {
+    transition.emit({ type: "TaskSucceeded", task, attempt, output: items.summary() });
+    return;
+  }
+  const wasFailing = state.failing;
+  transition.emit({ type: "TaskFailed", task, attempt, failure: failureOf(items) });
+  if (state.isHardFailure(task)) followFailure(transition, task, wasFailing);
+}
+
+function failureOf({ failed, count, firstFailure }: MapItems): Failure {
+  const first = firstFailure === undefined ? "" : `; item ${firstFailure.index}: ${firstFailure.message}`;
+  const message = `${failed} of ${count} items failed${first}`.slice(0, 1000);
+  return { type: "MAP_FAILED", message, retryable: false };
+}
