@@ -45,6 +45,7 @@ export type { Jsonified } from "./authoring/jsonified.ts";
 export type {
   ActivityOptions,
   ChildOptions,
+  CodeMapOptions,
   EventOptions,
   UpdateHandler,
   UpdateOptions,

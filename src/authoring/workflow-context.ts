@@ -39,6 +39,16 @@ export interface WorkflowContext {
     ...input: ActivityArguments<Input, Jsonified<Awaited<Output>>>
   ): Promise<Jsonified<Awaited<Output>>>;
   run(job: string, input?: unknown, options?: ActivityOptions): Promise<unknown>;
+  /**
+   * Runs the job once for each item, at most `concurrency` at a time (default 10), and returns the outputs in order. Each run is an
+   * activity of its own. Throws the first `StepFailed`; no further item starts after it.
+   */
+  map<Params, Output, Input>(
+    job: Job<Params, Output, Input>,
+    items: readonly Input[],
+    options?: CodeMapOptions,
+  ): Promise<Jsonified<Awaited<Output>>[]>;
+  map(job: string, items: readonly unknown[], options?: CodeMapOptions): Promise<unknown[]>;
   /** Another name for `run`. */
   callActivity: WorkflowContext["run"];
 
@@ -123,6 +133,12 @@ export interface ActivityOptions<Output = unknown> {
   readonly worker?: string;
   /** The compensation of the step: runs if the step succeeded and the code fails later or is canceled. */
   readonly undo?: (output: Output) => unknown;
+}
+
+/** Options of `ctx.map`: those of each activity, and how many run at a time. */
+export interface CodeMapOptions extends Omit<ActivityOptions<never>, "undo"> {
+  /** Default 10. */
+  readonly concurrency?: number;
 }
 
 /** Options of a child workflow. */

@@ -3,6 +3,7 @@ import type { StandardSchema } from "../authoring/standard-schema.ts";
 import type {
   ActivityOptions,
   ChildOptions,
+  CodeMapOptions,
   EventOptions,
   UpdateHandler,
   UpdateOptions,
@@ -26,6 +27,7 @@ import {
   checkContinue,
   checkEventWait,
   checkHandler,
+  checkMap,
   checkName,
   checkUpdateHandler,
 } from "./step-check.ts";
@@ -35,6 +37,9 @@ import { validateValue, parseOptional, textOf } from "./values.ts";
 
 /** Limit of the custom status, which is kept in memory with the instance. */
 const customStatusBytesMax = 16_384;
+
+/** Items of `ctx.map` that run at a time, unless it says otherwise. */
+const mapConcurrency = 10;
 
 const noOptions: ActivityOptions<never> = {};
 
@@ -125,6 +130,30 @@ export class RunContext implements WorkflowContext {
   #undoable(output: never, undo: (output: never) => unknown): never {
     this.#undoing.add(() => undo(output));
     return output;
+  }
+
+  /**
+   * A fixed number of loops take the items in order. Results arrive in the order of history, so a replay takes the same
+   * steps; a change of these awaits would alter replays.
+   */
+  map(job: unknown, items: readonly unknown[], options: CodeMapOptions = {}): Promise<never> {
+    const { concurrency = mapConcurrency, ...rest } = options;
+    checkMap(nameOf(job, "a job"), items, concurrency);
+    const outputs: unknown[] = Array.from({ length: items.length });
+    let next = 0;
+    const takeItems = async (): Promise<void> => {
+      while (next < items.length) {
+        const index = next++;
+        try {
+          outputs[index] = await this.run(job, items[index], rest);
+        } catch (error) {
+          next = items.length;
+          throw error;
+        }
+      }
+    };
+    const loops = Array.from({ length: Math.min(concurrency, items.length) }, takeItems);
+    return markHandled(this.all(loops).then(() => outputs as never));
   }
 
   callActivity(job: unknown, input?: unknown, options?: ActivityOptions<never>): Promise<never> {

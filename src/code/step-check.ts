@@ -33,6 +33,12 @@ export function checkActivity(activity: string, options: ActivityOptions<never>)
   checkRetries(check, options);
 }
 
+export function checkMap(activity: string, items: unknown, concurrency: unknown): void {
+  const check = new SettingCheck("OPTION_INVALID", `the map of activity ${preview(activity)}`);
+  if (!Array.isArray(items)) check.refuse(`items must be a list, got ${preview(items)}`);
+  check.wholeNumber("concurrency", concurrency, 1);
+}
+
 export function checkChild(workflow: string, options: ChildOptions): void {
   const check = new SettingCheck("OPTION_INVALID", `child workflow ${preview(workflow)}`);
   check.options(options, childNames);

@@ -122,6 +122,8 @@ export class DagActor extends InstanceActor<DagMachine> {
         if ("query" in message) open.answer(message);
         else this.take(message, open);
       }
+      this.machine.feedMaps(open.turn);
+      this.collectCommands(open);
       open.isSlow = this.#isSlow();
       return this.closeTurn(open);
     } catch (error) {

@@ -1,10 +1,19 @@
 /** Spec §10.4: a map runs one job for each item of a list. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { defineJob, type Engine, type MapItem, TaskBuilder, type WorkflowController } from "../../src/index.ts";
+import {
+  defineJob,
+  defineWorkflow,
+  type Engine,
+  type MapItem,
+  TaskBuilder,
+  type WorkflowController,
+} from "../../src/index.ts";
+import { replayWorkflow } from "../../src/testing.ts";
 import { sqlite } from "../../src/sqlite.ts";
 import { temporaryFile } from "../support/temporary-folder.ts";
 import { until } from "../support/until.ts";
+import { itemIn } from "./thread-jobs.ts";
 import { Gate, newEngine, says, startEngine, statuses, task, taskOf, untilInstance, workflow } from "./rig.ts";
 
 const double = defineJob("double", (_: unknown, ctx) => Number(ctx.item) * 2);
@@ -68,7 +77,7 @@ describe("10.4 a map", () => {
     assert.deepEqual(result["n"], { total: 2, succeeded: 2, failed: 0, results: [4, 6] });
     const { results, ...summary } = result["m"] as Record<string, unknown>;
     assert.deepEqual(summary, { total: 3000, succeeded: 3000, failed: 0 });
-    assert.equal((results as number[] | undefined)?.length ?? 0, 3000);
+    assert.equal(results, undefined);
     const items = await allItems(engine, run.instanceId, 1000);
     assert.deepEqual(
       items.map(({ output }) => output),
@@ -266,6 +275,48 @@ describe("10.4 a map", () => {
       (await allItems(second, instanceId, 33)).map(({ output }) => (output as { item: number }).item),
       items,
     );
+  });
+
+  test("10.4 code maps a job over items, in order and within its concurrency, and takes the same steps again", async (t) => {
+    let running = 0;
+    let most = 0;
+    const job = defineJob("square", async (item: number) => {
+      most = Math.max(most, ++running);
+      await new Promise((resolve) => setTimeout(resolve, 3 * ((item * 7) % 5)));
+      running--;
+      if (item === 99) throw new Error("no such item");
+      return item * item;
+    });
+    const squares = defineWorkflow("squares", async (ctx, items: number[]) => ctx.map(job, items, { concurrency: 3 }));
+    const engine = await startEngine(t, { jobs: [job], workflows: [squares] });
+    const items = Array.from({ length: 20 }, (_, index) => index);
+    const run = await engine.startWorkflow(squares, items, { instanceId: "s" });
+    assert.deepEqual(
+      await run.result(),
+      items.map((item) => item * item),
+    );
+    assert.equal(most, 3);
+    await replayWorkflow(squares, await engine.exportWorkflowInstanceHistory("s"));
+    const broken = await engine.startWorkflow(squares, [1, 99, 2, 3, 4, 5, 6, 7, 8]);
+    await assert.rejects(broken.result(), says("WORKFLOW_FAILED", "no such item"));
+    const { tasks } = await engine.getWorkflowInstanceStatus(broken.instanceId);
+    assert.ok(tasks.length < 9, "no further item starts after a failure");
+  });
+
+  test("10.4 items reach jobs in threads", async (t) => {
+    const engine = await startEngine(t, { jobs: [itemIn] });
+    const run = await engine.submitWorkflow(workflow("w", task("m", "itemIn", "p").withMap([{ a: 1 }, null])));
+    assert.deepEqual(await run.result(), {
+      m: {
+        total: 2,
+        succeeded: 2,
+        failed: 0,
+        results: [
+          ["p", { a: 1 }, 0],
+          ["p", null, 1],
+        ],
+      },
+    });
   });
 
   test("10.4 an item cannot generate sub-tasks, and options are checked", async (t) => {

@@ -1,6 +1,7 @@
 /** Spec §10.1, §10.2, §4.3 and §11.2: remote workers, and their attempts while members come and go. */
 import assert from "node:assert/strict";
 import { describe, test, type TestContext } from "node:test";
+import { defineJob } from "../../src/index.ts";
 import { defaultTimings, ownPatience } from "../../src/cluster/timings.ts";
 import { type HandCall, HandJob } from "../runtime/hand-job.ts";
 import { EngineClusterRig, lookMs, type RigMember } from "./engine-cluster-rig.ts";
@@ -85,6 +86,21 @@ describe("10.1 a remote worker", () => {
       ofA.map(({ tags }) => tags),
       [[], [], ["gpu", "eu"]],
     );
+  });
+
+  test("10.4 items of a map run on remote workers, with their values", async (t) => {
+    const items = defineJob("work", (_: unknown, ctx) => [ctx.item, ctx.index]);
+    const [rig, a] = await EngineClusterRig.start(t, 1, { jobs: [items], runsJobs: false, remoteWorkers: true });
+    await RigWorker.start(t, rig, { members: [a], jobs: [items] });
+    const map = workflow("mapped", task("m", "work").withMap(["x", { y: 1 }], { concurrency: 2 }));
+    await rig.clock.until(a.engine.submitWorkflow(map, { instanceId: "i" }));
+    const results = [
+      ["x", 0],
+      [{ y: 1 }, 1],
+    ];
+    assert.deepEqual(await rig.clock.until(a.engine.awaitWorkflowInstance("i")), {
+      m: { total: 2, succeeded: 2, failed: 0, results },
+    });
   });
 
   test("10.3 a worker is known by its address in the namespace, with its principal", async (t) => {

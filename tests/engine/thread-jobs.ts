@@ -15,6 +15,8 @@ export const where = defineJob("where", source("where"), (params: unknown, ctx) 
   return { params, isMainThread, outputs: ctx.outputs, context: ctx.context };
 });
 
+export const itemIn = defineJob("itemIn", source("itemIn"), (params: unknown, ctx) => [params, ctx.item, ctx.index]);
+
 export const exit = defineJob("exit", source("exit"), () => process.exit(3));
 
 export const throwText = defineJob("throwText", source("throwText"), () => {

@@ -70,6 +70,11 @@ export function simJobs(host: JobHost, recorder: Recorder): Job[] {
       if (attemptName(ctx.attemptId).generation === 1) throw new Error("it works only when it is retried");
       return sumOf(step, ctx);
     }),
+    job("odd-broken-at-first", (step, ctx) => {
+      const isOdd = Number(ctx.index) % 2 === 1;
+      if (isOdd && attemptName(ctx.attemptId).generation === 1) throw new Error("odd items work only when retried");
+      return sumOf(step, ctx);
+    }),
     job<Flaky>("hang", async (step, ctx) => {
       if (ctx.attempt <= step.failures) await sleep(host, hangMs, ctx.signal);
       return sumOf(step, ctx);

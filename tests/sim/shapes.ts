@@ -257,6 +257,36 @@ const shapes = {
     return { ...success(workflow, { wait: sum(43), extra: sum(44), after: sum(88) }), script: "add" };
   },
 
+  /** Items of which some fail at first; what comes after the map sees their sum. */
+  map(brush: Brush): Shape {
+    const { random } = brush;
+    const count = random.whole(0, 12);
+    const failures = random.whole(0, 1);
+    const retry = { count: failures, initialMs: 80 };
+    const each = task<Flaky>(brush, "each", "flaky", { value: 2, failures, ms: random.whole(0, 400) }, { retry });
+    const workflow = named("map")
+      .withTask(each.withMap("context.list", { concurrency: random.whole(1, 4) }))
+      .withTask(task(brush, "join", "step", { value: 1 }, { after: ["each"] }));
+    const summary = { total: count, succeeded: count, failed: 0, results: Array.from({ length: count }, () => sum(2)) };
+    const list = Array.from({ length: count }, (_, i) => (random.isLucky(0.1) ? "z".repeat(bulkyLength) : i));
+    return { ...success(workflow, { each: summary, join: sum(1 + 2 * count) }), params: { list } };
+  },
+
+  /** Every other item fails until the instance is retried: fast, or after all of them. */
+  "map-retried"(brush: Brush): Shape {
+    const { random } = brush;
+    const count = random.whole(2, 8);
+    const items = Array.from({ length: count }, (_, i) => i);
+    const options = { concurrency: random.whole(1, 3), failFast: random.isLucky(0.5) };
+    const workflow = named("map-retried")
+      .withTask(
+        task(brush, "each", "odd-broken-at-first", { value: 3, ms: random.whole(0, 300) }).withMap(items, options),
+      )
+      .withTask(task(brush, "after", "step", { value: 1 }, { after: ["each"] }));
+    const summary = { total: count, succeeded: count, failed: 0, results: items.map(() => sum(3)) };
+    return { ...success(workflow, { each: summary, after: sum(1 + 3 * count) }), script: "retry" };
+  },
+
   /** More concurrent tasks than a shared domain has slots. */
   crowded(brush: Brush): Shape {
     const { random, domains } = brush;

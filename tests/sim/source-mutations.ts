@@ -388,6 +388,36 @@ export const sourceMutations: readonly Mutation[] = [
     },
   },
   {
+    name: "unlimited-maps",
+    about: "A map hands out its items without regard to its concurrency.",
+    kinds: ["map"],
+    source: {
+      file: "src/kernel/dag/maps.ts",
+      find: "?? state.maxConcurrentTasks) - items.inFlight;",
+      replace: "?? state.maxConcurrentTasks);",
+    },
+  },
+  {
+    name: "hasty-maps",
+    about: "A map ends as soon as none of its items is under way, whether or not others wait.",
+    kinds: ["map"],
+    source: {
+      file: "src/kernel/dag/map-items.ts",
+      find: "return this.inFlight === 0 && (this.waiting === 0 || this.isTripped);",
+      replace: "return this.inFlight === 0 && this.succeeded > 0;",
+    },
+  },
+  {
+    name: "items-run-again",
+    about: "A retry runs the items of a map that have succeeded once more.",
+    kinds: ["map-retried"],
+    source: {
+      file: "src/kernel/dag/map-items.ts",
+      find: "if (this.phase(item) !== Phase.success) this.setPhase(item, Phase.waiting);",
+      replace: "this.setPhase(item, Phase.waiting);",
+    },
+  },
+  {
     name: "overtaking-messages",
     about: "Messages overtake one that could not be delivered.",
     profile: "everything",

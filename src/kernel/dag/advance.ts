@@ -4,7 +4,7 @@ import type { DagState } from "./dag-state.ts";
 import type { DagTransition } from "./dag-transition.ts";
 import { end } from "./ending.ts";
 import { failureReason } from "./following-failure.ts";
-import { feedMaps, settleMaps, startMap } from "./maps.ts";
+import { settleMaps, startMap } from "./maps.ts";
 
 /** Takes every step that the state now allows. */
 export function advance(transition: DagTransition): void {
@@ -17,7 +17,6 @@ export function advance(transition: DagTransition): void {
     if (!state.pausing && !state.failing) {
       decide(transition);
       schedule(transition);
-      feedMaps(transition);
     }
   } while (state.items.hasSettled);
   conclude(transition);

@@ -11,6 +11,7 @@ import { DagState } from "./dag-state.ts";
 import type { DagTransition } from "./dag-transition.ts";
 import type { Graph } from "./graph.ts";
 import { admit, nextWake, pause, reopen, resume, retryInstance, start, terminate, wake } from "./life-cycle.ts";
+import { feedMaps } from "./maps.ts";
 import { rerun, settle } from "./reopening.ts";
 import { onAttemptEnded, onAttemptsWithdrawn, onChildEnded, onDecisionEvaluated, onItemsListed } from "./reports.ts";
 import { addSubTask, stop, updateContext, updateParams } from "./requests.ts";
@@ -48,6 +49,11 @@ export class DagMachine extends MachineBase<DagState> {
 
   override beginTurn(turn: number): void {
     this.state.turn = turn;
+  }
+
+  /** Called after the last message of a turn: starts the items of maps that there is room for. */
+  feedMaps(turn: Turn): void {
+    if (this.state.items.running.size > 0) feedMaps(new Transition(this.identity, this.state, turn));
   }
 
   handle(input: DagInput, turn: Turn): void {

@@ -9,6 +9,7 @@ export const firstItemNumber = 2 ** 30;
 
 /** Results are part of the output of a map as long as they take no more characters together. */
 const resultsLengthMax = 16_384;
+const nullLength = "null,".length;
 
 /** The number of items of a map by status. */
 export interface ItemCounts {
@@ -55,8 +56,8 @@ export class MapItems {
   /** No item below it waits for its first attempt. */
   #next = 0;
   /** Outputs in order, while they are small together. */
-  #results: (string | undefined)[] | undefined = [];
-  #resultsLength = 0;
+  #results: (string | undefined)[] | undefined;
+  #resultsLength: number;
   /** The first item that failed, and how, for the failure of the map. */
   firstFailure: { readonly index: number; readonly message: string } | undefined;
 
@@ -73,6 +74,8 @@ export class MapItems {
     this.#attempts = new Uint32Array(this.count);
     this.#turns = new Uint32Array(this.count);
     this.#counts[Phase.waiting] = this.count;
+    this.#resultsLength = this.count * nullLength;
+    this.#results = this.#resultsLength > resultsLengthMax ? undefined : [];
   }
 
   get inFlight(): number {

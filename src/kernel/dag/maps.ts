@@ -22,9 +22,10 @@ export function settleMaps(transition: DagTransition): void {
   }
 }
 
-/** Hands items to the dispatcher, up to the concurrency of their map. */
+/** Hands items to the dispatcher, up to the concurrency of their map. Once for all messages of a turn: one event lists them. */
 export function feedMaps(transition: DagTransition): void {
   const { state } = transition;
+  if (state.status !== "Running" || state.pausing || state.failing) return;
   for (const items of state.items.running) {
     const places = (items.settings.concurrency ?? state.maxConcurrentTasks) - items.inFlight;
     if (places <= 0 || items.isTripped) continue;

@@ -5,6 +5,7 @@ import { checkFencing } from "./fencing.ts";
 import { checkHealth } from "./health.ts";
 import { checkHistories } from "./histories.ts";
 import { checkExecutions } from "./executions.ts";
+import { checkItems } from "./items.ts";
 import { checkLateness } from "./lateness.ts";
 import { checkLeases } from "./leases.ts";
 import { checkLeftovers } from "./leftovers.ts";
@@ -49,6 +50,7 @@ export const checkers: Readonly<Record<string, Checker>> = {
   timing: checkTiming,
   lateness: checkLateness,
   limits: checkLimits,
+  items: checkItems,
   placements: checkPlacements,
   children: checkChildren,
   requests: checkRequests,

@@ -1,3 +1,4 @@
+import { firstItemNumber } from "../../../src/kernel/dag/map-items.ts";
 import { epochMs } from "../clock.ts";
 import { type ClientCall, type Evidence, isBefore, type JobRun, type Moment } from "../evidence.ts";
 import { attemptOf, traceOf } from "./attempts.ts";
@@ -47,8 +48,13 @@ function checkStart(evidence: Evidence, run: JobRun, running: readonly JobRun[])
     count(({ life }) => life === run.life),
     evidence.lives[run.life - 1]?.role === "worker" ? evidence.setting.workerSlots : evidence.setting.poolSize,
   );
-  const { instanceId } = run.name;
-  const ofInstance = count((other) => other.name.instanceId === instanceId && !isOnlyToStop(evidence, other, run));
+  const { instanceId, task } = run.name;
+  // The limit of items is that of their map: `checkItems`.
+  if (task >= firstItemNumber) return wrong;
+  const ofInstance = count(
+    ({ name, ...other }) =>
+      name.instanceId === instanceId && name.task < firstItemNumber && !isOnlyToStop(evidence, { name, ...other }, run),
+  );
   check("of its instance", ofInstance, concurrencyOf(evidence, run));
   return wrong;
 }
