@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { defineJob, type JobContext, type Workflow } from "../../src/index.ts";
-import { HandJob } from "../runtime/hand-job.ts";
+import { type HandCall, HandJob } from "../runtime/hand-job.ts";
 import { buses, EngineClusterRig, type RigMember } from "./engine-cluster-rig.ts";
 import { task, workflow } from "./rig.ts";
 
@@ -53,6 +53,70 @@ describe("11.6 one instance uses the slots of every member", () => {
       assert.equal(Object.keys(outputs).length, 60);
     });
   }
+});
+
+describe("10.3 a slot of any member", () => {
+  for (const [bus, how] of buses.filter(([kind]) => kind !== "deaf")) {
+    test(`10.3 is not idle for 3 s beside a task that waits on another member, ${how}`, async (t) => {
+      const work = new HandJob();
+      const [rig, a, b] = await EngineClusterRig.start(t, 2, { jobs: [work.job], bus, poolSize: 1 });
+      const [onA, onB] = [await rig.idOn(a), await rig.idOn(b)];
+      await rig.clock.until(a.engine.submitWorkflow(fan(1), { instanceId: onA }));
+      const busy = await rig.clock.until(work.call("t0", { instanceId: onA }));
+      await rig.clock.until(b.engine.submitWorkflow(fan(2), { instanceId: onB }));
+      await rig.clock.until(work.call("t0", { instanceId: onB }));
+      await rig.clock.advance(5000);
+      assert.equal(work.calls.length, 2, "both slots are taken");
+      const { waiting } = await rig.clock.until(b.engine.getWorkflowInstanceStatus(onB));
+      assert.match(JSON.stringify(waiting), /a free slot in domain default/);
+      busy.finish();
+      await rig.clock.advance(3000);
+      assert.deepEqual(work.calls.length, 3);
+      const { waiting: after } = await rig.clock.until(a.engine.getWorkflowInstanceStatus(onB));
+      assert.doesNotMatch(JSON.stringify(after), /a free slot/);
+    });
+  }
+
+  test("10.3 is asked for while the member of the task has no worker with its job, and the wait says so", async (t) => {
+    const work = new HandJob();
+    const [rig, a] = await EngineClusterRig.start(t, 1, { jobs: [work.job], poolSize: 1 });
+    const server = await rig.join("s", { runsJobs: false });
+    await rig.spread();
+    const id = await rig.idOn(server);
+    await rig.clock.until(a.engine.submitWorkflow(fan(2), { instanceId: id }));
+    const call = await rig.clock.until(work.call("t0"));
+    await rig.clock.advance(2000);
+    const view = await rig.clock.until(server.engine.getWorkflowInstanceStatus(id));
+    assert.match(JSON.stringify(view.waiting), /a free slot on a worker that has job work/);
+    call.finish();
+    (await rig.clock.until(work.call("t1"))).finish();
+    await rig.until(a, id, ({ status }) => status === "Success");
+  });
+
+  test("10.3 is free again when the task is stopped, and when its member is gone the task runs elsewhere", async (t) => {
+    const work = new HandJob();
+    const [rig, a] = await EngineClusterRig.start(t, 2, { jobs: [work.job], poolSize: 1 });
+    const server = await rig.join("s", { runsJobs: false });
+    await rig.spread();
+    const [first, second] = [await rig.idOn(server, "x"), await rig.idOn(server, "y")];
+    await rig.clock.until(a.engine.submitWorkflow(fan(1), { instanceId: first }));
+    const aborted = await rig.clock.until(work.call("t0", { instanceId: first }));
+    await rig.clock.until(a.engine.terminateWorkflowInstance(first, "enough"));
+    await rig.clock.advance(1000);
+    assert.ok(aborted.ctx.signal.aborted, "its host stops it");
+    await rig.clock.until(a.engine.submitWorkflow(fan(2), { instanceId: second }));
+    await rig.clock.until(work.call("t0", { instanceId: second }));
+    await rig.clock.until(work.call("t1", { instanceId: second }));
+    a.kill();
+    await rig.clock.advance(60_000);
+    const ofSecond = (): HandCall[] => work.calls.filter(({ ctx }) => ctx.instanceId === second);
+    assert.equal(ofSecond().length, 2, "the other slot is taken");
+    for (const call of ofSecond()) call.finish();
+    await rig.clock.advance(3000);
+    assert.equal(ofSecond().length, 3, "the lost one runs again");
+    ofSecond().at(-1)?.finish();
+    await rig.until(server, second, ({ status }) => status === "Success");
+  });
 });
 
 describe("11.1 roles", () => {

@@ -430,6 +430,26 @@ export const sourceMutations: readonly Mutation[] = [
       replace: "if (this.#parts.state.isClosed) return;",
     },
   },
+  {
+    name: "leaked-tickets",
+    about: "A ticket whose grant never comes keeps its slot for ever.",
+    needsCluster: true,
+    source: {
+      file: "src/attempts/reservation.ts",
+      find: "return event.now < reservation.until",
+      replace: "return event.now < Infinity",
+    },
+  },
+  {
+    name: "granted-before-durable",
+    about: "An attempt is granted to another member before its start there is durable.",
+    needsCluster: true,
+    source: {
+      file: "src/member/placements.ts",
+      find: "await run.confirmStart();",
+      replace: "void run.confirmStart().catch(() => undefined);",
+    },
+  },
 ];
 
 /** Throws if the source has changed: then the mutation has to be adapted. */

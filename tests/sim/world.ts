@@ -120,8 +120,7 @@ export class World implements FaultyWorld {
     const { kinds, codeKinds } = options;
     const { scenarios, resizes } = drawWorkload(random.fork("workload"), {
       domains,
-      // A worker may be connected to another member than the owner of an instance.
-      tags: memberCount === undefined && workerCount > 0 ? ["member", "worker"] : ["member"],
+      tags: workerCount > 0 ? ["member", "worker"] : ["member"],
       spanMs,
       ...(kinds !== undefined && { kinds }),
     });
@@ -312,15 +311,21 @@ export class World implements FaultyWorld {
     return [...living];
   }
 
-  /** Waits until workers have no attempts, and no results that are not acknowledged. */
+  /** Waits until workers and members have no attempts, no reserved slots, and no results that are not acknowledged. */
   async #untilReported(): Promise<void> {
     const busy = (): BusyWorker[] =>
       this.workers.flatMap(({ name, life }) => {
         const { runningCount: running = 0, resultCount: results = 0 } = life?.worker ?? {};
         return running + results > 0 ? [{ machine: name, running, results }] : [];
       });
+    const busyMembers = (): BusyWorker[] =>
+      this.members.flatMap(({ name, life }) => {
+        const { runningTasks = 0, waitingTasks = 0 } = life?.engine.health ?? {};
+        const running = runningTasks + waitingTasks;
+        return running > 0 ? [{ machine: name, running, results: 0 }] : [];
+      });
     for (const end = this.scheduler.now + quietMs; ; await this.scheduler.sleep(500)) {
-      this.#busyWorkers = busy();
+      this.#busyWorkers = [...busy(), ...busyMembers()];
       if (this.#busyWorkers.length === 0 || this.scheduler.now > end) return;
     }
   }
@@ -420,7 +425,17 @@ export class World implements FaultyWorld {
       timings: this.#options.mutation?.memberTimings?.(timings) ?? timings,
       ...this.#processTable(life),
     };
-    return { ...alone, remoteWorkers: hasWorkers, cluster: this.profile.hasBus ? { ...named, bus } : named };
+    const { runsJobs, ownsShards } = this.#rolesOf(member);
+    const cluster = { ...named, ownsShards };
+    const common = { ...alone, runsJobs, remoteWorkers: hasWorkers };
+    return { ...common, cluster: this.profile.hasBus ? { ...cluster, bus } : cluster };
+  }
+
+  /** In half of the clusters some members run no jobs, and some own no shards. The first does both. */
+  #rolesOf(member: Member): { readonly runsJobs: boolean; readonly ownsShards: boolean } {
+    const hasBoth = member === this.members[0] || this.#random.fork("roles").isLucky(0.5);
+    const role = hasBoth ? "both" : this.#random.fork(`role of ${member.name}`).pick(["both", "server", "worker"]);
+    return { runsJobs: role !== "server", ownsShards: role !== "worker" };
   }
 
   /**
