@@ -140,15 +140,17 @@ export class ClusterSubscription {
   async #rereadListed(): Promise<void> {
     const { logger, mayRead } = this.#parts;
     this.#isListing = true;
-    while (this.#mustList && mayRead()) {
+    while (this.#mustList && !this.#changes.isStopped && mayRead()) {
       this.#mustList = false;
       try {
         await this.#readListed();
       } catch (error) {
-        logger.warn(
+        this.#mustList = true;
+        logger.debug(
           { error: messageOf(error) },
-          "instances could not be listed after changes of another member were lost; subscribers get them with the next change of each instance",
+          "instances could not be listed for a subscriber after changes of another member were lost; retrying",
         );
+        await this.#changes.pause();
       }
     }
     this.#isListing = false;

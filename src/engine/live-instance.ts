@@ -52,6 +52,7 @@ export class LiveInstance {
       withEvents: true,
       onChange: (change) => this.#take(change),
       onGap: () => this.#rereadSoon(),
+      onStopped: () => this.#stopFollowing(),
     });
     this.#relay = relay;
     this.#timer = clock.after(unseenMs, () => this.#rest());
@@ -62,9 +63,13 @@ export class LiveInstance {
   }
 
   #rest(): void {
-    const { clock, mayRead } = this.#parts;
+    const { clock } = this.#parts;
     const leftMs = this.#seenAt + unseenMs - clock.monotonic();
-    if (leftMs > 0 && mayRead()) return void (this.#timer = clock.after(leftMs, () => this.#rest()));
+    if (leftMs > 0) this.#timer = clock.after(leftMs, () => this.#rest());
+    else this.#stopFollowing();
+  }
+
+  #stopFollowing(): void {
     this.#timer?.cancel();
     this.#relay?.stop();
     this.#relay = undefined;

@@ -60,6 +60,10 @@ export class OrderedChanges {
     this.#hadGap = true;
   }
 
+  get isStopped(): boolean {
+    return this.#isStopped;
+  }
+
   stop(): void {
     this.#isStopped = true;
     this.#stopped.resolve();
@@ -119,7 +123,7 @@ export class OrderedChanges {
   async #readAll(instanceId: string): Promise<void> {
     do {
       this.#mustReread.delete(instanceId);
-      while (!this.#isStopped && !(await this.#read(instanceId))) await this.#pause();
+      while (!this.#isStopped && !(await this.#read(instanceId))) await this.pause();
       if (this.#isStopped) return;
     } while (this.#mustReread.has(instanceId));
     this.release(instanceId);
@@ -144,7 +148,8 @@ export class OrderedChanges {
     }
   }
 
-  async #pause(): Promise<void> {
+  /** Waits a while before the store is asked again, or until it is stopped. */
+  async pause(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = this.#parts.clock.after(pauseMs, resolve);
     await Promise.race([promise, this.#stopped.promise]);

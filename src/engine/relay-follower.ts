@@ -28,6 +28,8 @@ export interface RelayListener {
   readonly onChange: (change: InstanceChange) => void;
   /** Changes of other members were lost, or may have been: what is followed has to be read from the store. */
   readonly onGap: () => void;
+  /** Nothing is followed any more, because the engine stops. */
+  readonly onStopped?: () => void;
 }
 
 export interface RelaySubscription {
@@ -112,6 +114,7 @@ export class RelayFollower {
   stop(): void {
     this.#isStopped = true;
     this.#rest();
+    for (const { listener } of this.#subscribers) listener.onStopped?.();
   }
 
   #rest(): void {
