@@ -97,3 +97,20 @@ test("a thread that renews a lease that is over by its wall clock", () => {
   renew(builder, life, true);
   expectViolations(checkStallRenewals, builder, /life 1 renewed a lease that was over by its wall clock/);
 });
+
+test("an answer that comes when a stopped process runs again prolongs the lease from its renewal", () => {
+  const { builder, life } = stalled();
+  const leaseMs = memberLeaseMs(defaultTimings);
+  builder.now += beatMs;
+  const from = builder.now;
+  renew(builder, life, true);
+  builder.now += beatMs;
+  // By the renewal before, the lease is over; by this one, of which it hears as it sends the next, it is not.
+  const again = from + leaseMs - 1000;
+  life.renewals.push({ member: "m1:1", sentAt: builder.now, knownAt: again, isByThread: true });
+  builder.now = again - 10;
+  builder.lists.clockSettings.push({ ...builder.moment(), machine: "m1", wallOffsetMs: 2000 });
+  builder.now = again;
+  life.renewals.push({ member: "m1:1", sentAt: again, knownAt: again + 100, isByThread: true });
+  expectViolations(checkStallRenewals, builder);
+});

@@ -2,7 +2,7 @@ import { memberLeaseMs } from "../../../src/cluster/timings.ts";
 import { tickMs } from "../../../src/engine/stall-detector.ts";
 import type { Evidence, Freeze, LeaseRenewal, LifeRecord } from "../evidence.ts";
 import type { Checker } from "./checker.ts";
-import { clocksOf, type Lapse } from "./clocks.ts";
+import { clocksOf } from "./clocks.ts";
 
 /** Clocks have a resolution of one millisecond. */
 const roundingMs = 2;
@@ -37,21 +37,17 @@ function checkRenewal(evidence: Evidence, life: LifeRecord, renewal: LeaseRenewa
   const lastSentAt = Math.max(...before.map((each) => each.sentAt));
   const overMs = (sentAt - lastSentAt) * life.rate - memberLeaseMs(setting.timings);
   if (overMs > roundingMs) return [`life ${life.number} renewed a lease that was over for ${overMs.toFixed(0)} ms`];
-  const lapse = wallLapse(evidence, life, sentAt - roundingMs);
-  if (lapse === undefined || lapse.from >= sentAt - roundingMs) return [];
+  // A process that was stopped hears of an earlier renewal when it runs again, and prolongs the lease from that one.
+  const clocks = clocksOf(evidence);
+  const aheadMs = clocks.offsetAt(life.machine, sentAt - roundingMs) - clocks.offsetAt(life.machine, lastSentAt);
+  if (sentAt - lastSentAt + aheadMs <= memberLeaseMs(setting.timings) + roundingMs) return [];
   return [`life ${life.number} renewed a lease that was over by its wall clock`];
-}
-
-/** The lapse of the lease at that time, or the first one after it, if only the wall clock shows it. */
-function wallLapse(evidence: Evidence, life: LifeRecord, at: number): Lapse | undefined {
-  const lapse = clocksOf(evidence).nextLapse(life, { attemptId: "", start: { at, order: 0 } });
-  return lapse?.isTimed === false ? lapse : undefined;
 }
 
 /** The wall clock was set past the end of the lease, soon after a renewal: the thread could not prolong it before. */
 function hasSkipped(evidence: Evidence, life: LifeRecord, from: number, to: number): boolean {
-  const lapse = wallLapse(evidence, life, from);
-  if (lapse === undefined || lapse.from >= to) return false;
+  const lapse = clocksOf(evidence).nextLapse(life, { attemptId: "", start: { at: from, order: 0 } });
+  if (lapse === undefined || lapse.isTimed || lapse.from >= to) return false;
   const last = life.renewals.findLast(({ sentAt }) => sentAt <= lapse.from);
   return last !== undefined && lapse.from - last.sentAt <= 2 * evidence.setting.timings.beatMs;
 }
