@@ -73,7 +73,8 @@ export class InstanceTaskRun implements TaskRun {
     const record = state.record(task);
     this.actor = actor;
     this.task = task;
-    this.attempt = record?.attempt ?? 0;
+    // An item of a map that was ended by the same turn has no record any more, and its abort names this attempt.
+    this.attempt = state.attempt(task);
     this.generation = state.generation;
     this.attemptId = attemptId(machine.address, task, this.attempt);
     this.instanceId = actor.id;

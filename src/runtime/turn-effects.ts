@@ -92,7 +92,7 @@ export class TurnEffects {
     switch (effect.type) {
       case "RunTasks":
         // The next owner of a shard that is closing finds them scheduled.
-        if (!this.#state.isClosing) for (const task of effect.tasks) this.#dispatcher.enqueue(actor.taskRunOf(task));
+        if (!this.#state.isClosing) this.#runTasks(actor, effect.tasks);
         return;
       case "WithdrawTasks":
         return this.#dispatcher.withdraw(effect.attemptIds);
@@ -113,6 +113,11 @@ export class TurnEffects {
       default:
         return unreachable(effect, "a command");
     }
+  }
+
+  /** Items of a map that the same turn listed anew are no longer part of the instance. */
+  #runTasks(actor: InstanceActor, tasks: readonly number[]): void {
+    for (const task of tasks) if (actor.machine.state.has(task)) this.#dispatcher.enqueue(actor.taskRunOf(task));
   }
 
   /**

@@ -7,6 +7,7 @@ export function taskDetail(task: TaskView, label: string, words: { readonly atte
   const wait = waitTextOf(task);
   if (wait !== undefined) return wait;
   const facts: string[] = [];
+  if (task.items !== undefined) facts.push(itemsDetail(task.items));
   if (task.startedAt !== undefined && task.endedAt !== undefined) {
     facts.push(formatDuration(task.endedAt - task.startedAt));
   }
@@ -14,4 +15,8 @@ export function taskDetail(task: TaskView, label: string, words: { readonly atte
   const work = task.job ?? task.kind;
   // A task that is named like its job need not say it twice.
   return (work === label && facts.length > 0 ? facts : [work, ...facts]).join(" · ");
+}
+
+function itemsDetail({ total, succeeded, failed }: NonNullable<TaskView["items"]>): string {
+  return failed === 0 ? `${succeeded}/${total}` : `${succeeded}/${total}, ✗ ${failed}`;
 }

@@ -97,6 +97,7 @@ export class Replay {
       failure: record?.failure,
       retryAt: record?.retryAt,
       childInstanceId: record?.childId,
+      items: state instanceof DagState ? state.items.ofTask(task)?.counts : undefined,
       parentTask: parent === undefined ? undefined : state.definition(parent).name,
     };
   }

@@ -15,6 +15,7 @@ import type { Row } from "../timeline/attempts.ts";
 import { useText } from "../text/define-text.ts";
 import { instanceText } from "../text/instance-text.ts";
 import { operationText } from "../text/operation-text.ts";
+import { MapItems } from "./map-items.tsx";
 import type { Operation } from "./operation-dialog.tsx";
 import { taskOperations } from "./operations.ts";
 import { outputOf } from "./task-output.ts";
@@ -81,6 +82,7 @@ export function TaskPanel(props: TaskPanelProps) {
           {text.logs}
         </Button>
       </div>
+      <MapItems key={task.name} instanceId={view.instanceId} task={task} isPast={isPast} />
       <Attempts rows={rows.filter(({ name }) => name === task.name)} />
       {task.failure !== undefined && (
         <>

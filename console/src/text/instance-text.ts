@@ -1,3 +1,4 @@
+import type { ItemCounts } from "../../../src/kernel/dag/map-items.ts";
 import { defineText } from "./define-text.ts";
 
 export const instanceText = defineText({
@@ -47,6 +48,11 @@ export const instanceText = defineText({
     params: "Parameters",
     stack: "Stack",
     lastFailure: "Last failure",
+    items: "Items",
+    itemCounts: (counts: ItemCounts) =>
+      `${counts.succeeded} of ${counts.total} succeeded, ${counts.failed} failed, ${counts.running} under way, ${counts.waiting} waiting, ${counts.canceled} canceled`,
+    previousPage: "Previous",
+    nextPage: "Next",
     close: "Close",
     nothingSelected: "Select a task to see its input, output, attempts and logs.",
     live: "Live",
@@ -120,6 +126,11 @@ export const instanceText = defineText({
     params: "参数",
     stack: "调用栈",
     lastFailure: "最近一次失败",
+    items: "数据项",
+    itemCounts: (counts: ItemCounts) =>
+      `共 ${counts.total} 项：成功 ${counts.succeeded}，失败 ${counts.failed}，进行中 ${counts.running}，等待 ${counts.waiting}，已取消 ${counts.canceled}`,
+    previousPage: "上一页",
+    nextPage: "下一页",
     close: "关闭",
     nothingSelected: "选择一个任务以查看其输入、输出、尝试与日志。",
     live: "实时",

@@ -1,3 +1,4 @@
+import { firstItemNumber } from "../../../src/kernel/dag/map-items.ts";
 import type { Event, TaskFailed, TaskSucceeded } from "../../../src/kernel/event.ts";
 import type { HistoryTurn, InstanceView } from "../api/model.ts";
 
@@ -46,6 +47,12 @@ export function timelineOf(view: InstanceView, turns: readonly HistoryTurn[]): T
   return builder.finish();
 }
 
+/** A map may have a hundred thousand items: its own row stands for them. */
+function withoutItems(event: Event): Event | undefined {
+  if ("tasks" in event) return { ...event, tasks: event.tasks.filter((task) => task < firstItemNumber) };
+  return "task" in event && event.task >= firstItemNumber ? undefined : event;
+}
+
 class TimelineBuilder {
   readonly #view: InstanceView;
   readonly #names: Map<number, string>;
@@ -68,7 +75,10 @@ class TimelineBuilder {
   addTurn({ turn, at, events }: HistoryTurn): void {
     this.#turn = turn;
     this.#from ??= at;
-    for (const event of events as unknown as Event[]) this.#apply(event, at);
+    for (const event of events as unknown as Event[]) {
+      const own = withoutItems(event);
+      if (own !== undefined) this.#apply(own, at);
+    }
   }
 
   #apply(event: Event, at: number): void {
@@ -80,6 +90,7 @@ class TimelineBuilder {
         this.#run(event.task, event.startedAt, event);
         return;
       case "ChildStarted":
+      case "MapStarted":
         this.#run(event.task, at, event);
         return;
       case "TaskSucceeded":

@@ -149,6 +149,7 @@ describe("a map", () => {
     assert.deepEqual(map.rig.commands[0], { type: "AbortTasks", attemptIds: ids });
     assert.deepEqual(map.counts, { total: 3, waiting: 0, running: 0, succeeded: 0, failed: 0, canceled: 3 });
     assert.equal(map.state.inFlight, 0);
+    assert.equal(map.state.attempt(firstItemNumber), 1, "by which a run that is still to be aborted is named");
   });
 
   test("items whose evaluation was lost with the process are evaluated again", () => {

@@ -1,5 +1,6 @@
 import type { InstanceView } from "../../views/instance-view.ts";
 import type { DagSpec } from "../../kernel/dag/dag-spec.ts";
+import { firstItemNumber } from "../../kernel/dag/map-items.ts";
 import type { Event } from "../../kernel/event.ts";
 import type { NodeId, NodeSpec } from "../../kernel/node-spec.ts";
 import { hasEnded } from "../../kernel/status.ts";
@@ -87,7 +88,9 @@ class Results {
     this.#outputs = new Map();
   }
 
+  /** Results of the items of maps are read by page. */
   #set(task: number, output: Payload | undefined): void {
+    if (task >= firstItemNumber) return;
     if (output === undefined) this.#outputs.delete(task);
     else this.#outputs.set(task, output);
   }
