@@ -107,7 +107,8 @@ function statusesFor(status: number): readonly string[] {
 }
 
 function recordedNodes({ dag }: PowerJobRun): Map<number | string, NodeSpec> | undefined {
-  const nodes = (objectIn(dag) as { nodes?: NodeSpec[] } | undefined)?.nodes;
+  const graph: { nodes?: NodeSpec[] } | undefined = objectIn(dag);
+  const nodes = graph?.nodes;
   return Array.isArray(nodes) ? new Map(nodes.map((node) => [Number(node.nodeId), node])) : undefined;
 }
 
