@@ -148,6 +148,29 @@ describe("heddle", () => {
     assert.match((await run.ended).stdout, /Success\n7\n/);
   });
 
+  test("12.5 update, query, history and result ask one instance", async () => {
+    await words("submit", "counter", "--id", "c-1");
+    assert.equal(await words("update", "c-1", "add", "--input", '{"by":2}'), "2\n");
+    assert.equal(await json("update", "c-1", "add", "--input", '{"by":3}'), 5);
+    assert.equal(await words("query", "c-1", "count"), "5\n");
+    await refused(1, /answers no query "cuont"; it answers "count"/, "query", "c-1", "cuont");
+    await refused(1, /c-1 is Running and has no result yet; wait for it with --wait/, "result", "c-1");
+    await words("event", "c-1", "done");
+    assert.match(await words("result", "c-1", "--wait"), /^Success\n{\n {2}"count": 5\n}\n$/);
+    assert.deepEqual((await json("result", "c-1"))["output"], { count: 5 });
+    assert.match(await words("history", "c-1"), /^TURN +TIME +EVENT +DATA\n +0 .* InstanceCreated [^]* InstanceEnded /);
+    const turns = await json<{ turn: number; events: { type: string }[] }[]>("history", "c-1");
+    assert.equal(turns.at(-1)?.events.at(-1)?.type, "InstanceEnded");
+
+    await words("submit", "failing", "--id", "f-1");
+    const failed = await heddle(["result", "f-1", "--wait"], { cwd: folder, env: { HEDDLE_URL: url } });
+    assert.equal(failed.code, 1);
+    assert.match(failed.stdout, /^Failed: task "fail" failed: no luck today\nShow tasks /);
+    const shown = await words("show", "f-1");
+    assert.match(shown, /fail failed:\n.* at .*slow-app\.ts:\d+/);
+    assert.doesNotMatch(shown, /job-call|call-job/);
+  });
+
   test("logs, and logs -f until the end", async () => {
     await words("submit", "slow", "--id", "logged");
     const followed = await words("logs", "-f", "logged");

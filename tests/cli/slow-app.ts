@@ -50,4 +50,13 @@ export const failing = new WorkflowBuilder()
   .withTask(new TaskBuilder("fail").withJobFunction(fail, undefined))
   .build();
 
+/** Answers what it has counted. */
+export const counter = defineWorkflow("counter", async (ctx) => {
+  let count = 0;
+  ctx.onQuery("count", () => count);
+  ctx.onUpdate("add", { handler: ({ by }: { by: number }) => (count += by) });
+  await ctx.waitForEvent("done");
+  return { count };
+});
+
 export const approval = defineWorkflow("approval", async (ctx) => await ctx.waitForEvent("approve"));

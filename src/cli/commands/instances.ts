@@ -247,10 +247,12 @@ function statusText({ status, pausing, withSkippedFailures }: View): string {
 
 const stackLinesMax = 12;
 
-/** The stack trace of a failed task, cut to a few lines. */
+/** The stack trace of a failed task, cut to a few lines. Frames below the job, of the engine that called it, are left out. */
 function stackText({ name, failure }: Task): string[] {
   if (failure?.stack === undefined) return [];
-  const lines = failure.stack.split("\n").slice(0, stackLinesMax);
+  const all = failure.stack.split("\n");
+  const engine = all.findIndex((line) => /^\s*at callJob \(.*\bworker\b/.test(line));
+  const lines = all.slice(0, engine > 0 ? Math.min(engine, stackLinesMax) : stackLinesMax);
   return [`${oneLine(name)} failed:\n${lines.map((line) => `  ${oneLine(line)}`).join("\n")}`];
 }
 

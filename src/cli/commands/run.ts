@@ -201,7 +201,8 @@ function never(): Promise<never> {
   return new Promise(() => undefined);
 }
 
-function giveEnd(
+/** Prints how an instance ended, and what to do if it did not succeed. */
+export function giveEnd(
   { client, output }: Pick<Session, "client" | "output">,
   instanceId: string,
   end: InstanceResult,

@@ -9,6 +9,7 @@ import { jobCommand } from "../commands/job.ts";
 import { listCommand, showCommand } from "../commands/instances.ts";
 import { logsCommand } from "../commands/logs.ts";
 import { instanceActionCommands } from "../commands/instance-actions.ts";
+import { instanceAnswerCommands } from "../commands/instance-answers.ts";
 import { runCommand, submitCommand } from "../commands/run.ts";
 import { scheduleCommand } from "../commands/schedule.ts";
 import { serverCommand } from "../commands/server.ts";
@@ -38,6 +39,7 @@ export function makeProgram(doors: Doors): Command {
     listCommand(),
     showCommand(),
     logsCommand(),
+    ...instanceAnswerCommands(),
     ...instanceActionCommands(),
     jobCommand(),
     scheduleCommand(),
