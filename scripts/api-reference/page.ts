@@ -1,4 +1,3 @@
-import { relative } from "node:path";
 import type { Declaration, Member } from "./declarations.ts";
 
 export interface Door {
@@ -121,7 +120,8 @@ function folderOf(file: string): string {
 function partsOf(declaration: Declaration, linkTo: LinkTo): string[] {
   const { doc, file, signatures, members } = declaration;
   const related = mentionsOf(declaration).flatMap((each) => linkTo(each) ?? []);
-  const source = `[${file}](${relative("docs/api", file)})`;
+  // Not a link: the package has the pages, and not the sources.
+  const source = `\`${file}\``;
   return [
     ["```typescript", ...signatures, "```"].join("\n"),
     doc,
