@@ -60,7 +60,7 @@ describe("14.2 the page for those who come from elsewhere", () => {
   });
 
   test("has decisions in CEL that an engine takes, beside Groovy that it refuses", async () => {
-    const rows = tableAfter("Broadcast, map and map-reduce processors are planned").map((cells) =>
+    const rows = tableAfter("Broadcast processors are planned").map((cells) =>
       cells.flatMap(codeOf),
     );
     assert.ok(rows.length >= 4);
