@@ -141,3 +141,12 @@ test("a job of an earlier start that is gone is told as that", () => {
   assert.throws(() => registry.resolve({ jobName: "copy" }), expected);
   assert.throws(() => registry.resolve({ jobName: stored[0]!.id }), expected);
 });
+
+test("something that is no job is refused, and the message says what a job is", () => {
+  for (const given of [{ name: "copy" }, { name: 1, fn: () => 1 }, () => 1, null, undefined]) {
+    assert.throws(() => new JobRegistry().register(given as never), {
+      code: "JOB_INVALID",
+      message: /^a job is what defineJob returns, or a name and a function, got /,
+    });
+  }
+});

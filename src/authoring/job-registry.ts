@@ -36,6 +36,13 @@ export class JobRegistry {
 
   /** Returns the job's id. Throws JOB_DUPLICATE. */
   register(job: Job): string {
+    // From JavaScript, and from modules that export something else by mistake.
+    if (!isJob(job)) {
+      throw new EngineError(
+        "JOB_INVALID",
+        `a job is what defineJob returns, or a name and a function, got ${preview(job)}`,
+      );
+    }
     const description = describeJob(job);
     const { id, name } = description;
     if (this.#byId.has(id)) {
@@ -151,4 +158,9 @@ function choose(name: string, candidates: readonly RegisteredJob[], params: unkn
   const ids = (chosen === undefined ? candidates : fitting).map(({ id }) => id).join(", ");
   const fit = chosen === undefined ? "the params fit none of them" : "the params fit more than one";
   throw new EngineError("JOB_AMBIGUOUS", `job ${preview(name)} has several signatures and ${fit}: use one of ${ids}`);
+}
+
+function isJob(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return "name" in value && typeof value.name === "string" && "fn" in value && typeof value.fn === "function";
 }
