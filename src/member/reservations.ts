@@ -19,7 +19,7 @@ export interface ReservationsParts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly dispatcher: Pick<Dispatcher, "abort" | "enqueue" | "exchange" | "isDraining" | "isRunning" | "isShutDown">;
-  readonly hosted: Pick<HostedAttempts, "add" | "isReporting" | "report">;
+  readonly hosted: Pick<HostedAttempts, "add" | "hasUndelivered" | "report">;
   readonly member: () => string;
   readonly isLeaseValid: () => boolean;
   readonly isLiving: (member: string) => boolean;
@@ -208,7 +208,7 @@ export class Reservations {
   findMissing({ fence, attemptIds }: SlotQuestionOf<"FindAttempts">): SlotAnswerOf<"FindAttempts"> {
     const { dispatcher, hosted } = this.#parts;
     if (!this.#isFenced(fence)) this.#fences.set(fence.shard, fence);
-    return attemptIds.filter((id) => !dispatcher.isRunning(id) && !hosted.isReporting(id));
+    return attemptIds.filter((id) => !dispatcher.isRunning(id) && !hosted.hasUndelivered(id));
   }
 
   #isFenced({ incarnation, shard, epoch }: GrantFence): boolean {

@@ -381,6 +381,16 @@ describe("the end of an attempt that was hosted for another owner", () => {
     assert.equal(rig.hostedAttempts.isReporting("a"), false, "the report itself is not waited for any longer");
   });
 
+  test("is undelivered until its owner has it, however long there is none", async () => {
+    const { answer } = report();
+    await clock.advance(2 * workerLostMs);
+    assert.deepEqual([rig.hostedAttempts.isReporting("a"), rig.hostedAttempts.hasUndelivered("a")], [false, true]);
+    assert.equal(rig.hostedAttempts.hasUndelivered("b"), false);
+    answer();
+    await clock.settle();
+    assert.equal(rig.hostedAttempts.hasUndelivered("a"), false);
+  });
+
   test("leaves the lease to the next run, which is hosted here too, when it is delivered", async () => {
     const { answer } = report();
     rig.keep(3, "a");

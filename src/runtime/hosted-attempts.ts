@@ -44,7 +44,7 @@ export class HostedAttempts implements AttemptHosting {
   /** Attempts that have ended here, and whose end is not delivered yet: their owners must not declare them lost. */
   readonly #ended = new Map<string, HostLease>();
   /** Deliveries of reports under way, one for each report that its owner has not received yet. */
-  readonly #reports = new Set<Promise<void>>();
+  readonly #reports = new Map<Promise<void>, string>();
   #timer: Timer | undefined;
   #expiryTimer: Timer | undefined;
   #incarnation = 0;
@@ -90,7 +90,7 @@ export class HostedAttempts implements AttemptHosting {
   async whenReported(graceMs: number): Promise<void> {
     const { promise: timeout, resolve } = Promise.withResolvers<void>();
     const timer = this.#parts.clock.after(graceMs, resolve);
-    await Promise.race([Promise.all(this.#reports), timeout]);
+    await Promise.race([Promise.all(this.#reports.keys()), timeout]);
     timer.cancel();
   }
 
@@ -140,6 +140,11 @@ export class HostedAttempts implements AttemptHosting {
 
   readonly isReporting = (attemptId: string): boolean => this.#ended.has(attemptId);
 
+  /** True if the end of a run here is still to be delivered, though its lease may have expired while the shard had no owner. */
+  hasUndelivered(attemptId: string): boolean {
+    return [...this.#reports.values()].includes(attemptId);
+  }
+
   report(run: ReportedRun, input: Input, onDelivered: () => void): void {
     // A worker that is lost here may be connected to another member. Otherwise the owner of the shard declares the attempt lost.
     if (isLostWorker(input)) return;
@@ -154,7 +159,7 @@ export class HostedAttempts implements AttemptHosting {
       { type: "ReportAttempt", host, attemptId, id, input },
       onDelivered,
     );
-    this.#reports.add(report);
+    this.#reports.set(report, attemptId);
     void report.then(() => this.#reports.delete(report));
   }
 
