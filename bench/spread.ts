@@ -5,7 +5,7 @@
  *
  * Each member is a process of its own with that many slots, on a PostgreSQL and a NATS server that are started for the run.
  * The instance has so many independent tasks, each of which waits for so many milliseconds, and `maxConcurrentTasks` of all
- * of them. The time counts from the start of the instance to its result.
+ * of them. Some such instances of short tasks go before it. The time counts from the start of the instance to its result.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
@@ -14,7 +14,7 @@ import { readFlags } from "../scripts/command-line.ts";
 import { startNats } from "../scripts/servers/nats-server.ts";
 import { type DatabaseServer, startPostgres } from "../scripts/servers/postgres-server.ts";
 import { silentLogger } from "../src/base/logger.ts";
-import { defineJob, Engine, TaskBuilder, WorkflowBuilder } from "../src/index.ts";
+import { defineJob, Engine, TaskBuilder, type Workflow, WorkflowBuilder } from "../src/index.ts";
 import { nats } from "../src/nats.ts";
 import { storage } from "../src/storage.ts";
 import { sum } from "./statistics.ts";
@@ -26,6 +26,9 @@ interface Place {
 }
 
 const shards = 16;
+
+/** Instances of short tasks before the measured one, so that every member has owned some. */
+const warmUps = 12;
 
 const wait = defineJob("wait", async (ms: number) => {
   await sleep(ms);
@@ -60,6 +63,14 @@ async function untilAllOwn(engine: Engine, count: number): Promise<void> {
   while (!isSpread()) await sleep(50);
 }
 
+function wide(name: string, tasks: number, ms: number): Workflow {
+  const builder = new WorkflowBuilder().withName(name);
+  for (let number = 0; number < tasks; number++) {
+    builder.withTask(new TaskBuilder(`t${number}`).withJobFunction("wait", ms));
+  }
+  return builder.build();
+}
+
 /** The seconds that one instance takes on so many members. */
 async function measure(members: number, place: Place, flags: { tasks: number; wait: number }): Promise<number> {
   const others: ChildProcess[] = [];
@@ -71,11 +82,10 @@ async function measure(members: number, place: Place, flags: { tasks: number; wa
   const engine = await startMember(place, "here");
   try {
     await untilAllOwn(engine, members);
-    const builder = new WorkflowBuilder().withName(`wide-${members}`);
-    for (let number = 0; number < flags.tasks; number++) {
-      builder.withTask(new TaskBuilder(`t${number}`).withJobFunction("wait", flags.wait));
+    for (let number = 0; number < warmUps; number++) {
+      await (await engine.submitWorkflow(wide(`warm-up-${members}`, flags.tasks, 10))).result();
     }
-    const workflow = builder.build();
+    const workflow = wide(`wide-${members}`, flags.tasks, flags.wait);
     const began = performance.now();
     const run = await engine.submitWorkflow(workflow);
     await run.result();
