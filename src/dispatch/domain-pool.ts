@@ -44,6 +44,8 @@ export class DomainPool {
   readonly slots = new Set<string>();
   readonly #queues: Readonly<Record<StartCare, TaskQueue>>;
   #isShort = false;
+  /** Waiting reservations, which stand for attempts that wait on other members. */
+  #reservations = 0;
 
   constructor(name: string, agingMs: number) {
     this.name = name;
@@ -52,8 +54,8 @@ export class DomainPool {
   }
 
   overview(): DomainOverview {
-    const { name: domain, priority, size, waiting } = this;
-    return { domain, priority, size, running: this.slots.size, waiting };
+    const { name: domain, priority, size } = this;
+    return { domain, priority, size, running: this.slots.size, waiting: this.waiting - this.#reservations };
   }
 
   get waiting(): number {
@@ -81,10 +83,12 @@ export class DomainPool {
   }
 
   put(attempt: Attempt): void {
+    if (attempt.run.awaitsGrant === true) this.#reservations++;
     this.#queues[attempt.care].put(attempt);
   }
 
   remove(attempt: Attempt): void {
+    if (attempt.run.awaitsGrant === true) this.#reservations--;
     this.#queues[attempt.care].remove(attempt, "over");
   }
 
@@ -100,8 +104,9 @@ export class DomainPool {
 
   /** Takes the next attempt in order, if a slot is free and it may start. */
   take(now: number, isolation: StartRule): Attempt | undefined {
-    for (const care of order)
-      if (this.hasNext(care) && isolation.allows(care, now)) return this.#queues[care].take(now);
-    return undefined;
+    const care = order.find((each) => this.hasNext(each) && isolation.allows(each, now));
+    const attempt = care === undefined ? undefined : this.#queues[care].take(now);
+    if (attempt?.run.awaitsGrant === true) this.#reservations--;
+    return attempt;
   }
 }

@@ -27,14 +27,22 @@ describe("the options of a cluster", () => {
   test("have defaults, of which the name is this process", () => {
     const { name, ...rest } = resolveClusterOptions({});
     const none = { bus: undefined, processTable: undefined, leaseThread: undefined };
-    assert.deepEqual(rest, { ...none, shards: 128, timings: defaultTimings, remoteWorkers: false });
+    assert.deepEqual(rest, { ...none, shards: 128, ownsShards: true, timings: defaultTimings, remoteWorkers: false });
     assert.match(name, new RegExp(`.:${process.pid}$`));
   });
 
   test("are taken as they are given", () => {
     const processTable = systemProcessTable;
     const leaseThread = new SharedLease(new SharedArrayBuffer(sharedLeaseBytes), 0);
-    const given = { bus, processTable, leaseThread, name: "east", shards: 8192, timings: { beatMs: 100 } };
+    const given = {
+      bus,
+      processTable,
+      leaseThread,
+      name: "east",
+      shards: 8192,
+      ownsShards: false,
+      timings: { beatMs: 100 },
+    };
     const resolved = { ...given, remoteWorkers: true, timings: { ...defaultTimings, beatMs: 100 } };
     assert.deepEqual(resolveClusterOptions(given, undefined, true), resolved);
   });
