@@ -29,6 +29,7 @@ export { defineJob } from "./authoring/job.ts";
 export type {
   Isolation,
   Job,
+  CompleteLaterOptions,
   JobContext,
   ProgressReport,
   JobFunction,
@@ -107,6 +108,7 @@ export type { MemberView } from "./cluster/member-view.ts";
 export type { ClusterOptions } from "./member/cluster-options.ts";
 export { Engine } from "./engine/engine.ts";
 export type { PauseOptions, RunJobOptions, StartOptions, SubmitOptions } from "./engine/start-options.ts";
+export type { CompletedTask, OutsideFailure } from "./engine/completions.ts";
 export type { EngineNamespace } from "./engine/engine-namespace.ts";
 export type { Health } from "./engine/health.ts";
 export type { HistoryEntry } from "./engine/instance-calls.ts";

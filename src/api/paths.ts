@@ -50,6 +50,9 @@ export const paths = {
   succeedNode: "POST /api/instance/{id}/node/{nodeId}/succeed",
   changeNodeParams: "PUT /api/instance/{id}/node/{nodeId}/params",
 
+  completeTask: "POST /api/task/{token}/complete",
+  failTask: "POST /api/task/{token}/fail",
+
   getCluster: "GET /api/cluster/status",
   listWorkers: "GET /api/cluster/workers",
   getClusterTopology: "GET /api/cluster/topology",

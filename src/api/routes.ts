@@ -201,6 +201,19 @@ export const routes = {
     body: instance.nodeParams,
   },
 
+  completeTask: {
+    ...act("Complete a task from outside, by the token that its job got from completeLater."),
+    params: instance.ofTaskToken,
+    data: instance.completedTask,
+    body: instance.nodeOutput,
+  },
+  failTask: {
+    ...act("Fail a task from outside, by the token that its job got from completeLater."),
+    params: instance.ofTaskToken,
+    data: instance.completedTask,
+    body: instance.outsideFailure,
+  },
+
   getCluster: { ...look("Get the cluster members and their status.", cluster.clusterStatus), isOfCluster: true },
   listWorkers: { ...look("List the workers of the cluster.", z.array(cluster.worker)), isOfCluster: true },
   getClusterTopology: { ...look("Get members and workers as a graph.", cluster.clusterTopology), isOfCluster: true },

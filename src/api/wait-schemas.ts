@@ -4,6 +4,7 @@ import { epochMs } from "./common-schemas.ts";
 const waitReason = z.enum([
   "workflow-limit",
   "instance-limit",
+  "outside",
   "paused",
   "retry",
   "no-worker",

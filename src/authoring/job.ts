@@ -86,10 +86,23 @@ export interface JobContext {
   /** Patches the instance's context when this attempt succeeds: top-level keys are replaced, null removes a key. */
   patchContext(patch: Readonly<Record<string, unknown>>): void;
   /**
+   * Lets the task wait, after the job has returned, until somebody completes or fails it with the token that this gives:
+   * `engine.completeTask(token, output)`, or `POST /api/task/{token}/complete`. What the job returns does not count. The
+   * wait holds no slot and survives every restart. Throws OPTION_INVALID, and TASK_INVALID where the task is part of no
+   * workflow.
+   */
+  completeLater(options?: CompleteLaterOptions): string;
+  /**
    * Reports the progress of this attempt, shown with the task while it runs: a fraction from 0 to 1, or `done` of `total`, and a
    * message. Not durable. Throws OPTION_INVALID.
    */
   progress(report: ProgressReport, message?: string): void;
+}
+
+/** Options of `ctx.completeLater`. */
+export interface CompleteLaterOptions {
+  /** How long the task waits, from the job's return. Default: what is left of the task's own timeout. */
+  readonly timeoutSeconds?: number;
 }
 
 /** Progress of an attempt: a share from 0 to 1, or how much of a total is done. */

@@ -28,6 +28,11 @@ export const errorCodes = {
   TASK_INVALID: { retryable: false, meaning: "A task is incomplete, or one of its settings is out of range." },
   TASK_UNKNOWN: { retryable: false, meaning: "No task of that name is in the workflow." },
   TASK_STATE: { retryable: false, meaning: "The task's status does not allow the operation." },
+  COMPLETION_LATE: { retryable: false, meaning: "The task does not wait for that completion any more." },
+  COMPLETION_TOKEN_INVALID: {
+    retryable: false,
+    meaning: "The token of a task that is completed from outside is malformed, or none of this store.",
+  },
   DEPENDENCY_UNKNOWN: { retryable: false, meaning: "A task depends on a task that does not exist." },
   DEPENDENCY_SELF: { retryable: false, meaning: "A task depends on itself." },
   PARAMS_INVALID: { retryable: false, meaning: "Parameters do not match the job's input schema." },

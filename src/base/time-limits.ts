@@ -18,6 +18,12 @@ export function momentAfter(at: number, durationMs: number): number {
   return Math.ceil(at + Math.min(durationMs, durationMsMax));
 }
 
+/** The earlier of two moments, either of which may be none. */
+export function earlier(one: number | undefined, other: number | undefined): number | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  return Math.min(one, other);
+}
+
 /** ISO 8601. A time that no date can hold is shown as its number: a view must not fail because of one value. */
 export function isoText(at: number): string {
   const date = new Date(at);

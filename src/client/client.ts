@@ -160,6 +160,26 @@ export class HeddleClient {
     });
   }
 
+  /** Completes, with this output, the task whose job got the token from `ctx.completeLater()`. */
+  async completeTask(
+    token: string,
+    output?: unknown,
+    options: { signal?: AbortSignal } = {},
+  ): Promise<DataOf<"completeTask">> {
+    checkOptionNames("completeTask", options, { signal: true });
+    return await this.call("completeTask", { params: { token }, body: { output }, ...options });
+  }
+
+  /** Fails the task whose job got the token from `ctx.completeLater()`; its retry policy applies. */
+  async failTask(
+    token: string,
+    failure: { readonly message: string; readonly type?: string; readonly retryable?: boolean },
+    options: { signal?: AbortSignal } = {},
+  ): Promise<DataOf<"failTask">> {
+    checkOptionNames("failTask", options, { signal: true });
+    return await this.call("failTask", { params: { token }, body: failure, ...options });
+  }
+
   /** Iterates over the changes of an instance, a workflow or all, from now on or from a cursor, each once, across restarts of the server. */
   watch(target: WatchTarget, options: WatchOptions = {}): AsyncGenerator<WatchedChange, void> {
     checkOptionNames("watch", options, { cursor: true, signal: true, onSkipped: true, onProgress: true });

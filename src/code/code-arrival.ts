@@ -65,6 +65,7 @@ type UnseenEvent =
       | "TaskAdded"
       | "TasksScheduled"
       | "TaskStarted"
+      | "TaskAwaitsCompletion"
       | "TaskInterrupted"
       | "TasksWithdrawn"
       | "TasksCanceled"

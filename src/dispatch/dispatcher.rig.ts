@@ -260,6 +260,7 @@ export function makeRun(listener: AttemptListener, attemptId: string, given: Par
     isCautious: false,
     confirmStart: () => Promise.resolve(),
     inputs: () => noInputs,
+    completionToken: undefined,
     listener,
     ...given,
   };

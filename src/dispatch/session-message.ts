@@ -153,6 +153,8 @@ export interface Grant {
   /** JSON text. */
   readonly params: string;
   readonly inputs: TaskInputs;
+  /** The token by which the attempt can be completed from outside, after an outcome `awaits`. Absent for tasks of no instance. */
+  readonly completionToken?: string | undefined;
   /** Absent for tasks of no shard. */
   readonly fence?: GrantFence;
 }

@@ -1,6 +1,7 @@
 import { EngineError } from "../base/error.ts";
 import { isTooDeep } from "../base/json-depth.ts";
 import { preview } from "../base/preview.ts";
+import { durationMsMax } from "../base/time-limits.ts";
 import { utf8Length } from "../base/utf8.ts";
 import { checkSpec } from "../kernel/dag/check.ts";
 import type { Failure } from "../kernel/failure.ts";
@@ -133,6 +134,10 @@ const outcome = taggedUnion("kind", {
   }),
   failure: object<Extract<Outcome, { kind: "failure" }>>({ kind: anything, failure: failure(0) }),
   timeout: object<Extract<Outcome, { kind: "timeout" }>>({ kind: anything, failure: failure(0) }),
+  awaits: object<Extract<Outcome, { kind: "awaits" }>>({
+    kind: anything,
+    timeoutMs: optional(number({ min: 0, max: durationMsMax })),
+  }),
   lost: object<Extract<Outcome, { kind: "lost" }>>({ kind: anything }),
 });
 
@@ -217,6 +222,7 @@ const memberMessage = taggedUnion("type", {
       outputs: texts,
       item: optional(object<TaskItem>({ index: count, value: payload })),
     }),
+    completionToken: optional(text({ max: Infinity })),
     fence: optional(object<GrantFence>({ incarnation: count, shard: count, epoch: count })),
   }),
   Abort: object<AbortOrder>({

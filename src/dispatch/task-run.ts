@@ -60,6 +60,8 @@ export interface TaskRun extends AttemptIdentity, WorkerSelector {
   confirmStart(): Promise<void>;
   /** The committed context of the instance and the outputs of the task's dependencies at the start of the attempt. */
   readonly inputs: () => TaskInputs | Promise<TaskInputs>;
+  /** The token by which the attempt can be completed from outside; undefined for a task of no instance. */
+  readonly completionToken: string | undefined;
   readonly listener: AttemptListener;
 }
 

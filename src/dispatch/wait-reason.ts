@@ -8,7 +8,7 @@ import { defaultNamespace, localName, namespaceOf } from "../base/namespace.ts";
  * `workflow-limit`: the maximum of instances of its workflow run. `instance-limit`: the maximum of tasks of its instance
  * run. `paused`: its instance is paused. `retry`: its next attempt is not due. `no-worker`: no worker has its job and its
  * tags, or the designated one is not connected. `domain`: its domain is full, or has no slots. `slot`: the pool is full, or
- * all workers that may run it are. `isolation`: tasks that were lost with their process run alone. `engine`: the process
+ * all workers that may run it are. `outside`: it is completed from outside. `isolation`: tasks that were lost with their process run alone. `engine`: the process
  * starts nothing at present.
  */
 export type WaitReason =
@@ -19,6 +19,7 @@ export type WaitReason =
   | "no-worker"
   | "domain"
   | "slot"
+  | "outside"
   | "isolation"
   | "engine";
 

@@ -454,14 +454,21 @@ export class WorkerSession implements ConnectedWorker {
 
   async #grant(attempt: SessionAttempt, run: TaskRun): Promise<void> {
     const { attemptId, descriptor } = attempt;
-    const { params } = run;
+    const { params, completionToken } = run;
     let message: Omit<Grant, "grant">;
     const preparing = this.#parts.prepareGrant?.(this, run.domain);
     const isPrepared = preparing === undefined || (await preparing);
     try {
       const inputs = await run.inputs();
       const fence = this.#parts.fenceOf?.(run);
-      message = { type: "Grant", descriptor, params, inputs, ...(fence === undefined ? {} : { fence }) };
+      message = {
+        type: "Grant",
+        descriptor,
+        params,
+        inputs,
+        ...(completionToken === undefined ? {} : { completionToken }),
+        ...(fence === undefined ? {} : { fence }),
+      };
     } catch (error) {
       if (this.#attempts.get(attemptId) === attempt) this.#attempts.delete(attemptId);
       attempt.fail(error);

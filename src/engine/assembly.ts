@@ -12,6 +12,7 @@ import { LoneWorkers } from "../member/lone-workers.ts";
 import type { RemoteWorkersParts } from "../member/remote-workers.ts";
 import { CallClient } from "../runtime/call-client.ts";
 import { CallHandler } from "../runtime/call-handler.ts";
+import { CompletionTokens } from "../runtime/completion-tokens.ts";
 import { DefinitionSaver } from "../runtime/definition-saver.ts";
 import { Definitions } from "../runtime/definitions.ts";
 import { Region } from "../runtime/region.ts";
@@ -62,7 +63,7 @@ export class Assembly {
   /** Undefined for an engine alone on its store. */
   readonly relay: Relay | undefined;
   readonly lifeCycle: LifeCycle;
-  readonly #ownAddress = `${hostname()}:${process.pid}`;
+  readonly completionTokens = new CompletionTokens();
   readonly #saver: DefinitionSaver;
   readonly #executorState = new ExecutorState();
   readonly #expressions = new Expressions();
@@ -102,7 +103,7 @@ export class Assembly {
 
   /** The name under which this process owns shards and runs jobs. */
   get address(): string {
-    return this.member?.id ?? this.#ownAddress;
+    return this.member?.id ?? ownAddress();
   }
 
   #makeWatchdog(): Watchdog | undefined {
@@ -215,7 +216,7 @@ export class Assembly {
       timings,
       dispatcher,
       onJobs: (details, namespace) => void this.announcements.announce(namespace, details),
-      address: this.#ownAddress,
+      address: ownAddress(),
       mayServe: () => !state.isFenced,
       onTaskLog,
     });
@@ -271,6 +272,7 @@ export class Assembly {
       expressions: this.#expressions,
       code: this.#processCode,
       limits: limitsOf(this.options),
+      completionTokens: this.completionTokens,
       owner: () => this.address,
       resolveJob: (instanceId, definition, params) => this.namespaces.resolveJob(instanceId, definition, params),
       onHealth: (problem) => this.lifeCycle.onHealth(problem),
@@ -308,6 +310,8 @@ export class Assembly {
   }
 
   async #record(): Promise<void> {
+    const { storage, clock } = this.options;
+    await this.completionTokens.load(storage, clock);
     await this.announcements.learn();
     return await this.namespaces.record(this.#jobSync(), this.options.clock);
   }
@@ -371,6 +375,11 @@ export class Assembly {
       address: () => this.address,
     });
   }
+}
+
+/** The name of an engine alone: it owns its one shard, and its workers know it by this. */
+function ownAddress(): string {
+  return `${hostname()}:${process.pid}`;
 }
 
 function limitsOf(options: ResolvedOptions): MachineLimits {

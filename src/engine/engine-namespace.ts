@@ -55,6 +55,7 @@ import {
 import type { Assembly } from "./assembly.ts";
 import { ClusterOverview } from "./cluster-overview.ts";
 import { CodeStarts } from "./code-starts.ts";
+import { Completions } from "./completions.ts";
 import type { Executor } from "./executor.ts";
 import { type HistoryEntry, InstanceCalls } from "./instance-calls.ts";
 import type { InstanceChange } from "./instance-change.ts";
@@ -93,10 +94,9 @@ import { WorkflowHandle } from "./workflow-handle.ts";
 
 /**
  * The interface of an engine in one namespace. Instances, workflows, jobs, schedules and domains of other namespaces cannot be
- * seen or changed here. Methods that change something resolve when the change is durable.
+ * seen or changed here. Methods that change something resolve when the change is durable. Made by `Engine`.
  */
-export class EngineNamespace implements InstanceOperations {
-  readonly namespace: string;
+export class EngineNamespace extends Completions implements InstanceOperations {
   readonly executor: Executor;
   readonly schedules: Schedules;
   /** Queues and workers of all members. */
@@ -109,16 +109,16 @@ export class EngineNamespace implements InstanceOperations {
   readonly #purging: Purging;
   readonly #subscriptions: Subscriptions;
 
-  /** Made by `Engine`. */
   constructor(parts: Assembly, own: NamespaceParts) {
-    this.#parts = parts;
-    this.#own = own;
     const { state, calls, outage, definitions } = parts;
     const { namespace, submission, registration, code } = own;
     const { storage: store, clock, random, app } = parts.options;
-    this.namespace = namespace;
+    const instances = new InstanceCalls({ namespace, state, calls, outage, store });
+    super(namespace, parts.completionTokens, instances);
+    this.#parts = parts;
+    this.#own = own;
     this.executor = own.executor;
-    this.#instances = new InstanceCalls({ namespace, state, calls, outage, store });
+    this.#instances = instances;
     this.#starts = new InstanceStarts({
       namespace,
       app,

@@ -208,6 +208,9 @@ export class Executor {
       reply.resolve(typeof output === "string" ? (JSON.parse(output) as unknown) : undefined);
     } else if (outcome.kind === "lost") {
       reply.reject(new EngineError("TASK_LOST", `task "${run.taskName}" was lost with its thread`));
+    } else if (outcome.kind === "awaits") {
+      const message = `task "${run.taskName}" is to be completed from outside, but belongs to no workflow`;
+      reply.reject(new EngineError("TASK_INVALID", message));
     } else reply.reject(errorOf(outcome.failure));
   }
 
@@ -232,6 +235,7 @@ export class Executor {
       isCautious: false,
       confirmStart: () => Promise.resolve(),
       inputs: () => ({ context: {}, outputs: {} }),
+      completionToken: undefined,
       listener: this.#listener,
     };
   }

@@ -54,6 +54,10 @@ export class InstanceCalls {
     this.#parts = parts;
   }
 
+  refuseUnlessUp(): void {
+    this.#parts.state.refuseUnlessUp();
+  }
+
   async read<T extends InstanceCallType>(call: CallOf<T>): Promise<ResultOf<T>> {
     this.#parts.state.refuseUnlessUp();
     checkInstanceId(call.id);

@@ -8,7 +8,9 @@ import type { Transition } from "./transition.ts";
 export function jobsInFlight(state: TaskTable): number[] {
   const items = state.itemsInFlight === 0 ? [] : state.inFlightItems();
   if (state.jobsInFlight === 0) return items;
-  return [...state.tasksInFlight().filter((task) => state.definition(task).kind === "job"), ...items];
+  const isHere = (task: number): boolean =>
+    state.definition(task).kind === "job" && state.phase(task) !== Phase.awaiting;
+  return [...state.tasksInFlight().filter(isHere), ...items];
 }
 
 /**

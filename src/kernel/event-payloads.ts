@@ -51,6 +51,7 @@ const payloadFields: { readonly [Type in Event["type"]]: PayloadFields<Extract<E
   CancelSent: {},
   TasksScheduled: {},
   TaskStarted: {},
+  TaskAwaitsCompletion: {},
   TaskFailed: {},
   TaskInterrupted: {},
   TasksWithdrawn: {},

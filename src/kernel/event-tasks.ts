@@ -18,6 +18,7 @@ type EffectOf<E> = E extends { readonly task: number } | { readonly tasks: reado
 /** The effect of each event on tasks: an event that is missing here does not compile. */
 export const taskEffects: { readonly [Type in Event["type"]]: EffectOf<Extract<Event, { readonly type: Type }>> } = {
   TaskStarted: "attempt",
+  TaskAwaitsCompletion: "attempt",
   TaskSucceeded: "attempt",
   TaskFailed: "attempt",
   TaskInterrupted: "attempt",

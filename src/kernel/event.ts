@@ -25,6 +25,7 @@ export type Event =
   /** Tasks were handed to the dispatcher, each with its next attempt. */
   | { readonly type: "TasksScheduled"; readonly tasks: readonly number[] }
   | TaskStarted
+  | TaskAwaitsCompletion
   | TaskSucceeded
   | TaskFailed
   /** The attempt was lost with its process, worker or member; the same attempt runs again. */
@@ -313,6 +314,15 @@ export interface TaskStarted {
 export interface Execution {
   readonly worker?: string;
   readonly startedAt?: number;
+}
+
+/** The job has returned without a result: whoever has the token of the attempt completes or fails the task from outside. */
+export interface TaskAwaitsCompletion extends Execution {
+  readonly type: "TaskAwaitsCompletion";
+  readonly task: number;
+  readonly attempt: number;
+  /** Time at which the attempt times out. */
+  readonly deadline: number;
 }
 
 export interface TaskSucceeded extends Execution {

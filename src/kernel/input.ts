@@ -21,6 +21,7 @@ export type SharedInput =
   | StopTask
   | AttemptStarted
   | AttemptEnded
+  | CompleteTask
   | AttemptsWithdrawn
   | ChildEnded
   | TimerDue;
@@ -128,8 +129,21 @@ export type Outcome =
     }
   | { readonly kind: "failure"; readonly failure: Failure }
   | { readonly kind: "timeout"; readonly failure: Failure }
+  /** The attempt is completed from outside, within this time; absent: within the timeout of the task. */
+  | { readonly kind: "awaits"; readonly timeoutMs?: number }
   /** Lost with its process, worker or member. Reported once per loss; the attempt runs again under the same number. */
   | { readonly kind: "lost" };
+
+/** The result of an attempt that came from outside, by its token. */
+export interface CompleteTask extends TaskAttempt {
+  readonly type: "CompleteTask";
+  readonly generation: number;
+  readonly result: CompletionResult;
+}
+
+export type CompletionResult =
+  | { readonly kind: "success"; readonly output?: Payload }
+  | { readonly kind: "failure"; readonly failure: Failure };
 
 /** The dispatcher took these back before they started. */
 export interface AttemptsWithdrawn {

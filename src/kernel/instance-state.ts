@@ -44,6 +44,8 @@ export interface InstanceState {
   readonly inFlight: number;
   /** Tasks in flight that are instances of their own. */
   readonly childrenInFlight: number;
+  /** Tasks in flight that wait to be completed from outside. */
+  readonly awaitingCount: number;
   /**
    * Tasks that only a limit of the instance, a pause or the time of their next attempt keeps from the dispatcher. An
    * instance that waits for a place among those of its workflow counts as one.

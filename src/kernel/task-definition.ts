@@ -67,6 +67,14 @@ function mapSettings({ items, concurrency, failFast, tolerateFailures }: MapSpec
   return { items, concurrency, failFast: failFast ?? false, tolerateFailures: tolerateFailures ?? 0 };
 }
 
+/** The timeout of one attempt. */
+export function timeoutMsOf(
+  { timeoutMs, defaultTimeoutMs }: Pick<TaskDefinition, "timeoutMs" | "defaultTimeoutMs">,
+  limits: { readonly timeoutMs: number | undefined },
+): number {
+  return timeoutMs ?? limits.timeoutMs ?? defaultTimeoutMs;
+}
+
 /** Names the definition of a nested workflow. */
 export function childWorkflow({ workflowName: workflow, workflowVersion: version }: TaskDefinition): {
   workflow: string | undefined;

@@ -2,16 +2,18 @@ import { assert, unreachable } from "../base/assert.ts";
 import { EngineError } from "../base/error.ts";
 import type { Writable } from "../base/writable.ts";
 import { localName } from "../base/namespace.ts";
+import { momentAfter } from "../base/time-limits.ts";
 import { attemptIds, type InstanceAddress } from "./address.ts";
 import type { Command } from "./command.ts";
-import type { Execution, TaskFailed, TasksStopped, TaskSucceeded } from "./event.ts";
+import type { Execution, TaskAwaitsCompletion, TaskFailed, TasksStopped, TaskSucceeded } from "./event.ts";
 import type { Failure } from "./failure.ts";
-import type { ChildEnded, Outcome, StopTask, TaskAttempt } from "./input.ts";
+import type { ChildEnded, CompleteTask, Outcome, StopTask, TaskAttempt } from "./input.ts";
 import type { InstanceState } from "./instance-state.ts";
-import type { MachineIdentity } from "./machine.ts";
+import type { MachineIdentity, MachineLimits } from "./machine.ts";
 import { refuseIfEnded } from "./refusals.ts";
 import { isRetryable, retryDelayMs } from "./retry.ts";
-import { isFinished, isInFlight, Phase, statusOf, type TaskRecord } from "./task-state.ts";
+import { isFinished, isInFlight, isUnderWay, Phase, statusOf, type TaskRecord } from "./task-state.ts";
+import { timeoutMsOf } from "./task-definition.ts";
 import type { Turn } from "./turn.ts";
 
 // Reports about tasks, and the events that record them, for both machines.
@@ -20,9 +22,12 @@ export function isCurrent(state: InstanceState, report: TaskAttempt & { generati
   return report.generation === state.generation && isAwaited(state, report);
 }
 
-/** Attempts are numbered through all generations of a DAG, so the number alone identifies an older one. */
+/**
+ * Attempts are numbered through all generations of a DAG, so the number alone identifies an older one. Whoever ran an
+ * attempt that is completed from outside has nothing more to report.
+ */
 export function isAwaited(state: InstanceState, { task, attempt }: TaskAttempt): boolean {
-  return state.has(task) && isInFlight(state.phase(task)) && state.attempt(task) === attempt;
+  return state.has(task) && isUnderWay(state.phase(task)) && state.attempt(task) === attempt;
 }
 
 /** A task that a report is awaited about has been scheduled, and so has a record. */
@@ -49,6 +54,52 @@ export function succeededEvent(
   if (patch !== undefined) event.patch = patch;
   if (subTasks !== undefined) event.subTasks = subTasks;
   return event;
+}
+
+/**
+ * The event of an attempt that is completed from outside. It has one timeout like any other: that of the task counts from
+ * the start of the attempt, one that the job has given from now.
+ */
+export function awaitsEvent(
+  state: InstanceState,
+  task: number,
+  timeoutMs: number | undefined,
+  { execution, limits, turn }: { execution: Execution; limits: MachineLimits; turn: Turn },
+): TaskAwaitsCompletion {
+  const deadline =
+    timeoutMs === undefined
+      ? momentAfter(execution.startedAt ?? turn.at, timeoutMsOf(state.definition(task), limits))
+      : momentAfter(turn.at, timeoutMs);
+  return { type: "TaskAwaitsCompletion", task, attempt: state.attempt(task), ...execution, deadline };
+}
+
+/** The failure of an attempt that nobody has completed in time. */
+export function completionTimeout(state: InstanceState, task: number): Failure {
+  const { name } = state.definition(task);
+  return {
+    type: "TASK_TIMEOUT",
+    message: `nobody has completed task "${name}" from outside within its timeout`,
+    retryable: true,
+  };
+}
+
+/**
+ * Prepares an attempt for its result from outside. The job need not have returned: then it is aborted, for its attempt is
+ * over. `COMPLETION_LATE` if the attempt has ended, be it that another one follows.
+ */
+export function takeCompletion(transition: CompletionTransition, { task, attempt, generation }: CompleteTask): void {
+  const { state, identity, address } = transition;
+  const record = task < state.size ? state.record(task) : undefined;
+  const isOpen = record?.attemptOpen === true && record.attempt === attempt && !isFinished(state.phase(task));
+  if (!isOpen || generation !== state.generation) {
+    const name = task < state.size ? `task "${state.definition(task).name}"` : `task ${task}`;
+    throw new EngineError(
+      "COMPLETION_LATE",
+      `${name} of instance "${localName(identity.id)}" does not wait for that completion any more: its attempt ${attempt} has ended`,
+    );
+  }
+  if (!isUnderWay(state.phase(task))) return;
+  transition.command({ type: "AbortTasks", attemptIds: attemptIds(address, [task], state) });
 }
 
 export interface FailedAttempt {
@@ -129,7 +180,7 @@ export function stopTask(transition: StopTransition, { task, reason }: StopTask)
   transition.emit({ type: "TasksStopped", tasks: [task], failure });
 }
 
-/** The command that ends what runs for a task in flight; undefined for a decision, whose result comes too late. */
+/** The command that ends what runs for a task in flight; undefined for a decision, whose result comes too late, and where nothing runs. */
 function stopCommand(
   { state, address }: StopTransition,
   { task, reason }: Pick<StopTask, "task" | "reason">,
@@ -137,6 +188,7 @@ function stopCommand(
   const { kind } = state.definition(task);
   switch (kind) {
     case "job":
+      if (!isUnderWay(state.phase(task))) return undefined;
       return { type: "AbortTasks", attemptIds: attemptIds(address, [task], state) };
     case "nested": {
       const { childId } = awaitedRecord(state, task);
@@ -155,6 +207,9 @@ function stopCommand(
 function itemsOf(state: InstanceState, map: number): number[] {
   return state.inFlightItems().filter((item) => state.parentOf(item) === map);
 }
+
+/** The part of a transition, of either machine, that a completion needs. */
+type CompletionTransition = Omit<StopTransition, "emit">;
 
 /** The part of a transition, of either machine, that stopping a task needs. */
 interface StopTransition {

@@ -1,6 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { causeOf, isFailed, isFinished, isInFlight, newRecord, Phase, phaseOf, statusOf } from "./task-state.ts";
+import {
+  causeOf,
+  isFailed,
+  isFinished,
+  isInFlight,
+  isUnderWay,
+  newRecord,
+  Phase,
+  phaseOf,
+  statusOf,
+} from "./task-state.ts";
 
 function those(holds: (phase: Phase) => boolean): string[] {
   return Object.entries(Phase).flatMap(([name, phase]) => (holds(phase) ? [name] : []));
@@ -13,6 +23,7 @@ test("the status of each phase", () => {
     "ready Pending",
     "scheduled Pending",
     "running Running",
+    "awaiting Running",
     "retryWait Pending",
     "success Success",
     "failed Failed",
@@ -28,11 +39,12 @@ test("the status of each phase", () => {
 });
 
 test("what is in flight, has failed, has finished", () => {
-  assert.deepEqual(those(isInFlight), ["scheduled", "running"]);
+  assert.deepEqual(those(isInFlight), ["scheduled", "running", "awaiting"]);
+  assert.deepEqual(those(isUnderWay), ["scheduled", "running"]);
   assert.deepEqual(those(isFailed), ["failed", "timeoutFailed", "stoppedByUser"]);
   assert.deepEqual(
     those((phase) => !isFinished(phase)),
-    ["waiting", "ready", "scheduled", "running", "retryWait"],
+    ["waiting", "ready", "scheduled", "running", "awaiting", "retryWait"],
   );
 });
 

@@ -11,20 +11,22 @@ export const Phase = {
   /** Handed to the dispatcher, not known to have started. */
   scheduled: 2,
   running: 3,
+  /** Its job has returned without a result; the task is completed from outside. */
+  awaiting: 4,
   /** Waits for its next attempt. */
-  retryWait: 4,
-  success: 5,
-  failed: 6,
-  timeoutFailed: 7,
-  stopped: 8,
-  skipped: 9,
-  canceledBranch: 10,
-  canceledUpstream: 11,
-  canceledEnded: 12,
+  retryWait: 5,
+  success: 6,
+  failed: 7,
+  timeoutFailed: 8,
+  stopped: 9,
+  skipped: 10,
+  canceledBranch: 11,
+  canceledUpstream: 12,
+  canceledEnded: 13,
   /** A sub-task of a parent that runs again; it is no longer part of the instance. */
-  removed: 13,
+  removed: 14,
   /** Stopped by a user, and not because its instance ended: it counts as failed. */
-  stoppedByUser: 14,
+  stoppedByUser: 15,
 } as const;
 
 export type Phase = (typeof Phase)[keyof typeof Phase];
@@ -33,6 +35,7 @@ const statuses: readonly TaskStatus[] = [
   "Pending",
   "Pending",
   "Pending",
+  "Running",
   "Running",
   "Pending",
   "Success",
@@ -67,7 +70,13 @@ export function isFinished(phase: Phase): boolean {
   return phase >= Phase.success;
 }
 
+/** True for a task that has been started and has not ended, whoever has it. */
 export function isInFlight(phase: Phase): boolean {
+  return phase === Phase.scheduled || phase === Phase.running || phase === Phase.awaiting;
+}
+
+/** True for a task in flight whose end is reported by whoever runs it, not from outside. */
+export function isUnderWay(phase: Phase): boolean {
   return phase === Phase.scheduled || phase === Phase.running;
 }
 
@@ -86,6 +95,8 @@ export interface TaskRecord {
   scheduledAt: number | undefined;
   startedAt: number | undefined;
   endedAt: number | undefined;
+  /** The wait to be completed from outside. */
+  awaiting: { readonly since: number; readonly deadline: number } | undefined;
   worker: string | undefined;
   failure: Failure | undefined;
   output: Payload | undefined;
@@ -107,6 +118,7 @@ export function newRecord(): TaskRecord {
     scheduledAt: undefined,
     startedAt: undefined,
     endedAt: undefined,
+    awaiting: undefined,
     worker: undefined,
     failure: undefined,
     output: undefined,

@@ -1,8 +1,9 @@
 import { assert, unreachable } from "../base/assert.ts";
-import type { Execution, TaskFailed, TaskStarted, TaskSucceeded } from "./event.ts";
+import { DueQueue } from "./due-queue.ts";
+import type { Execution, TaskAwaitsCompletion, TaskFailed, TaskStarted, TaskSucceeded } from "./event.ts";
 import type { Failure } from "./failure.ts";
 import type { TaskDefinition } from "./task-definition.ts";
-import { isInFlight, newRecord, Phase, type TaskRecord } from "./task-state.ts";
+import { isInFlight, isUnderWay, newRecord, Phase, type TaskRecord } from "./task-state.ts";
 
 /** A list of so many values. Most instances have one task, and a literal of one is made without a call. */
 export function listOf<T>(size: number, value: T): T[] {
@@ -20,6 +21,10 @@ export abstract class TaskTable {
   mapsInFlight = 0;
   /** Items of maps: jobs that are no tasks of the table. */
   itemsInFlight = 0;
+  /** Number of jobs that wait to be completed from outside: nobody runs them. */
+  awaitingCount = 0;
+  /** Tasks that wait to be completed from outside, by their deadlines. */
+  readonly completionsDue = new DueQueue();
   #phase: Phase[];
   #records: (TaskRecord | undefined)[];
 
@@ -39,7 +44,7 @@ export abstract class TaskTable {
   }
 
   get #tasksInFlight(): number {
-    return this.jobsInFlight + this.childrenInFlight + this.decisionsInFlight + this.mapsInFlight;
+    return this.jobsInFlight + this.childrenInFlight + this.decisionsInFlight + this.mapsInFlight + this.awaitingCount;
   }
 
   /** True if the task, or item, is part of the instance. */
@@ -71,6 +76,8 @@ export abstract class TaskTable {
     this.decisionsInFlight = 0;
     this.mapsInFlight = 0;
     this.itemsInFlight = 0;
+    this.awaitingCount = 0;
+    this.completionsDue.clear();
   }
 
   phase(task: number): Phase {
@@ -101,8 +108,14 @@ export abstract class TaskTable {
 
   /** The one place where a phase changes, so that the counts in flight stay right. */
   setPhase(task: number, phase: Phase): void {
-    const change = Number(isInFlight(phase)) - Number(isInFlight(this.phase(task)));
+    const before = this.phase(task);
+    const change = Number(isUnderWay(phase)) - Number(isUnderWay(before));
     this.#phase[task] = phase;
+    if (phase === Phase.awaiting) this.awaitingCount++;
+    else if (before === Phase.awaiting) {
+      this.awaitingCount--;
+      this.completionsDue.delete(task);
+    }
     if (change === 0) return;
     const { kind } = this.definition(task);
     switch (kind) {
@@ -133,6 +146,7 @@ export abstract class TaskTable {
     record.scheduledAt = at;
     record.startedAt = undefined;
     record.endedAt = undefined;
+    record.awaiting = undefined;
     record.worker = undefined;
     this.setPhase(task, Phase.scheduled);
   }
@@ -147,6 +161,13 @@ export abstract class TaskTable {
   startTask(event: TaskStarted): void {
     this.#noteExecution(event.task, event);
     this.setPhase(event.task, Phase.running);
+  }
+
+  awaitCompletion(event: TaskAwaitsCompletion, at: number): void {
+    this.#noteExecution(event.task, event);
+    this.recordOf(event.task).awaiting = { since: at, deadline: event.deadline };
+    this.setPhase(event.task, Phase.awaiting);
+    this.completionsDue.add(event.task, event.deadline);
   }
 
   noteSuccess(event: TaskSucceeded): void {

@@ -114,10 +114,11 @@ export class Placements {
   async #grant(placement: Placement, inputs: TaskInputs): Promise<void> {
     const { ask, grantMs, logger } = this.#parts;
     const { host, ticket, placing, run } = placement;
-    const { params, fence } = run;
+    const { params, completionToken, fence } = run;
     const descriptor = describeAttempt(run, placing.startedAt);
+    const granted = { ticket, descriptor, params, inputs, completionToken, fence };
     try {
-      const answer = await ask(host, { type: "GrantAttempt", ticket, descriptor, params, inputs, fence }, grantMs);
+      const answer = await ask(host, { type: "GrantAttempt", ...granted }, grantMs);
       this.#step(placement, this.#eventOf(placement, answer));
     } catch (error) {
       const { attemptId } = run;

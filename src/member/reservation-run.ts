@@ -35,6 +35,7 @@ export function reservationRun(ticket: string, want: ClassDemand, listener: Rese
     isHandedOver: true,
     confirmStart: () => listener.confirmStart(),
     inputs: () => ({ context: {}, outputs: {} }),
+    completionToken: undefined,
     listener: {
       onStarted: (_run, { worker }) => listener.onReserved(worker),
       onEnded: () => listener.onLapsed(),

@@ -186,7 +186,7 @@ export class Reservations {
 
   grant(question: SlotQuestionOf<"GrantAttempt">): SlotAnswerOf<"GrantAttempt"> {
     const { clock, dispatcher, hosted } = this.#parts;
-    const { ticket: id, descriptor, params, inputs, fence } = question;
+    const { ticket: id, descriptor, params, inputs, completionToken, fence } = question;
     const ticket = this.#tickets.get(id);
     if (ticket === undefined) return "refused";
     const { attemptId, startedAt } = descriptor;
@@ -196,7 +196,8 @@ export class Reservations {
       ticket.attemptId = attemptId;
       const run = hostedRun(descriptor, (...report) => hosted.report(...report));
       // If its worker does not take it, the owner decides where it runs.
-      const granted: TaskRun = { ...run, params, inputs: () => inputs, fence, isHandedOver: true };
+      const asked = { params, inputs: () => inputs, completionToken, fence };
+      const granted: TaskRun = { ...run, ...asked, isHandedOver: true };
       dispatcher.exchange.fill(id, granted, startedAt);
       hosted.add(fence.shard, [attemptId], ticket.offeredAt);
       ticket.confirmed.resolve();

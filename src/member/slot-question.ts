@@ -37,6 +37,7 @@ export interface SlotQuestions {
       readonly descriptor: AttemptDescriptor;
       readonly params: string;
       readonly inputs: TaskInputs;
+      readonly completionToken?: string | undefined;
       readonly fence: GrantFence;
     };
     readonly result: "accepted" | "refused";

@@ -77,6 +77,7 @@ export const callTable: { readonly [T in CallType]: CallEntry<T> } = {
   SucceedTask: inputCall,
   SkipTask: inputCall,
   StopTask: inputCall,
+  CompleteTask: inputCall,
   UpdateContext: inputCall,
   UpdateParams: inputCall,
   AddSubTask: inputCall,

@@ -1,6 +1,8 @@
 import type { SlotGrant, SlotReport } from "../cluster/slot-report.ts";
 import type { WorkerConnection } from "../dispatch/worker.ts";
 import type { PausedBy, UpdateAnswered } from "../kernel/event.ts";
+import type { CompletionResult } from "../kernel/input.ts";
+import type { CompletionTarget } from "./completion-tokens.ts";
 import type { Input } from "./input.ts";
 import type { NodeSpec } from "../kernel/node-spec.ts";
 import type { DomainRow, OutboxRow } from "../stores/store.ts";
@@ -77,6 +79,8 @@ interface InputCalls {
   readonly SucceedTask: InputCallOf<TaskName & { readonly output?: string }>;
   readonly SkipTask: InputCallOf<TaskName>;
   readonly StopTask: InputCallOf<InstanceId & { readonly task: string | number; readonly reason: string }>;
+  /** The result of an attempt from outside; the token that it came with was checked by the member that sends this. */
+  readonly CompleteTask: InputCallOf<CompletionTarget & { readonly result: CompletionResult }>;
   readonly UpdateContext: InputCallOf<InstanceId & { readonly patch: Readonly<Record<string, string | null>> }>;
   readonly UpdateParams: InputCallOf<TaskName & { readonly params: string }>;
   readonly AddSubTask: InputCallOf<InstanceId & { readonly parent: string; readonly node: NodeSpec }>;

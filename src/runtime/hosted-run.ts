@@ -31,6 +31,7 @@ export function hostedRun(
     isCautious: false,
     confirmStart: async () => undefined,
     inputs: () => ({ context: {}, outputs: {} }),
+    completionToken: undefined,
     listener,
   };
 }

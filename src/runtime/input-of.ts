@@ -2,6 +2,7 @@ import { paramsFromText } from "../authoring/job-params.ts";
 import type { JobRegistry } from "../authoring/job-registry.ts";
 import { paramsText } from "../authoring/task.ts";
 import { EngineError } from "../base/error.ts";
+import { localName } from "../base/namespace.ts";
 import { preview } from "../base/preview.ts";
 import type { Input } from "./input.ts";
 import type { Machine } from "../kernel/machine.ts";
@@ -26,6 +27,8 @@ export function inputOf(call: InputCall, machine: Machine, registry: JobRegistry
       return codeInput(call);
     case "StopTask":
       return { type: "StopTask", task: findUnfinishedTask(machine, call.task), reason: call.reason };
+    case "CompleteTask":
+      return completionInput(call, machine);
     case "UpdateContext":
       return { type: "UpdateContext", patch: call.patch };
     case "UpdateParams": {
@@ -47,6 +50,14 @@ function codeInput(call: CallOf<"RaiseEvent" | "RequestUpdate">): Input {
   const data = call.data === undefined ? {} : { data: call.data };
   if (call.type === "RaiseEvent") return { type: "RaiseEvent", name: call.name, ...data };
   return { type: "RequestUpdate", update: call.update, name: call.name, ...data };
+}
+
+/** `COMPLETION_LATE` for the token of an earlier instance that had the same id. */
+function completionInput({ id, createdAt, ...call }: CallOf<"CompleteTask">, { state }: Machine): Input {
+  const { type, task, attempt, generation, result } = call;
+  if (state.createdAt === createdAt) return { type, task, attempt, generation, result };
+  const message = `the instance "${localName(id)}" that waited for that completion is gone`;
+  throw new EngineError("COMPLETION_LATE", message);
 }
 
 type ReopeningCall = CallOf<"RetryInstance" | "RerunInstance" | "SucceedTask" | "SkipTask">;

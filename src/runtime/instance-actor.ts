@@ -142,22 +142,28 @@ export abstract class InstanceActor<M extends Machine = Machine> extends TurnSta
   }
 
   /**
-   * True if the instance has no messages and no task in flight. It may be evicted unless it has a turn or waits for
-   * one.
+   * True if the instance has no messages, and no task in flight but such as are completed from outside. It may be evicted
+   * unless it has a turn or waits for one.
    */
   get isIdle(): boolean {
-    return this.isInboxEmpty && this.machine.state.inFlight === 0;
+    return this.isInboxEmpty && !this.#hasTasksToFollow;
   }
 
-  /** True if tasks are in flight: then the instance is loaded when its shard is opened. */
+  /** True if tasks are in flight that have to be followed: then the instance is loaded when its shard is opened. */
   get isActive(): boolean {
-    return this.machine.state.inFlight > 0;
+    return this.#hasTasksToFollow;
   }
 
-  /** True if tasks other than children are in flight. */
+  /** A task that is completed from outside has its deadline on record, and needs nobody to follow it. */
+  get #hasTasksToFollow(): boolean {
+    const { inFlight, awaitingCount } = this.machine.state;
+    return inFlight > awaitingCount;
+  }
+
+  /** True if tasks other than children are in flight, and somebody runs them. */
   get hasOwnWork(): boolean {
-    const { inFlight, childrenInFlight } = this.machine.state;
-    return inFlight > childrenInFlight;
+    const { inFlight, childrenInFlight, awaitingCount } = this.machine.state;
+    return inFlight > childrenInFlight + awaitingCount;
   }
 
   /** True if turns have to be prepared, one at a time. */

@@ -2,10 +2,12 @@ import { defaultDomain, qualifyDomain } from "../dispatch/domain-pools.ts";
 import type { GrantFence } from "../dispatch/grant-fence.ts";
 import type { TaskInputs, AttemptListener, TaskRun } from "../dispatch/task-run.ts";
 import { type PlacementConstraints, placementOf } from "../dispatch/worker-selector.ts";
+import { firstItemNumber } from "../kernel/dag/map-items.ts";
 import { attemptId } from "../kernel/address.ts";
 import type { Execution } from "../kernel/event.ts";
 import type { Machine, MachineLimits } from "../kernel/machine.ts";
-import type { TaskDefinition } from "../kernel/task-definition.ts";
+import { type TaskDefinition, timeoutMsOf } from "../kernel/task-definition.ts";
+import type { CompletionTokens } from "./completion-tokens.ts";
 import type { FencingToken } from "./fencing-token.ts";
 import { namespaceOf } from "../base/namespace.ts";
 
@@ -27,6 +29,7 @@ export interface TaskRunActor extends AttemptListener {
 export interface TaskRunShard {
   readonly token: FencingToken;
   readonly limits: MachineLimits;
+  readonly completionTokens: Pick<CompletionTokens, "issue">;
   /**
    * True if the shard is closing or closed, or the engine stops: turns that cannot be opened, and attempts that a worker
    * does not take, are left to the next owner.
@@ -86,7 +89,7 @@ export class InstanceTaskRun implements TaskRun {
     this.placement = placementOf(definition);
     this.rank = state.rank(task);
     this.successors = state.successors(task);
-    this.timeoutMs = definition.timeoutMs ?? actor.shard.limits.timeoutMs ?? definition.defaultTimeoutMs;
+    this.timeoutMs = timeoutMsOf(definition, actor.shard.limits);
     this.traceparent = state.traceparent;
     this.interruptions = record?.interruptions ?? 0;
     const wasLost = cautious || actor.wasLostWithProcess(task);
@@ -122,6 +125,14 @@ export class InstanceTaskRun implements TaskRun {
   get isPaused(): boolean {
     const { status, pausing, failing } = this.actor.machine.state;
     return !failing && (pausing || status === "Paused");
+  }
+
+  /** Made on demand: few jobs ask for it. Undefined for an item of a map. */
+  get completionToken(): string | undefined {
+    if (this.task >= firstItemNumber) return undefined;
+    const { instanceId: id, generation, task, attempt } = this;
+    const { createdAt } = this.actor.machine.state;
+    return this.actor.shard.completionTokens.issue({ id, createdAt, generation, task, attempt });
   }
 
   confirmStart(): Promise<void> {

@@ -55,6 +55,8 @@ export class PayloadRows {
         const start = this.#with(context === input.context ? input : { ...input, context }, "input");
         return start.fork === undefined ? start : { ...start, fork: this.#fork(start.fork) };
       }
+      case "CompleteTask":
+        return input.result.kind === "failure" ? input : { ...input, result: this.#with(input.result, "output") };
       case "UpdateContext":
         return { ...input, patch: this.#patch(input.patch) };
       case "SucceedTask":

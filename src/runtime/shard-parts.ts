@@ -7,6 +7,7 @@ import type { MachineLimits } from "../kernel/machine.ts";
 import type { TaskDefinition } from "../kernel/task-definition.ts";
 import type { OutboxRow, Store } from "../stores/store.ts";
 import type { CodeRuntime } from "./code-runtime.ts";
+import type { CompletionTokens } from "./completion-tokens.ts";
 import type { Definitions } from "./definitions.ts";
 import type { IdleActors } from "./idle-actors.ts";
 import type { CommittedTurn } from "./message.ts";
@@ -29,6 +30,7 @@ export interface ShardParts {
   /** Instances of one workflow may live on other members, so its gate is asked by message. */
   readonly sharesInstances: boolean;
   readonly limits: MachineLimits;
+  readonly completionTokens: Pick<CompletionTokens, "issue">;
   /** Other members, which may run attempts of this member's instances. */
   readonly hosting: AttemptHosting;
   resolveJob(instanceId: string, definition: TaskDefinition, params: string | undefined): string;

@@ -6,6 +6,7 @@ import type { MachineLimits } from "../kernel/machine.ts";
 import type { TaskDefinition } from "../kernel/task-definition.ts";
 import type { DefinitionRow, HistoryRow, OffsetRow } from "../stores/store.ts";
 import type { CodeRuntime } from "./code-runtime.ts";
+import type { CompletionTokens } from "./completion-tokens.ts";
 import type { EndWaiters } from "./end-waiters.ts";
 import type { FencingToken } from "./fencing-token.ts";
 import type { GateClient } from "./gate-client.ts";
@@ -53,6 +54,7 @@ export interface ShardTurnsParts {
 export class ShardTurns implements ActorShard {
   readonly token: FencingToken;
   readonly limits: MachineLimits;
+  readonly completionTokens: Pick<CompletionTokens, "issue">;
   readonly expressions: Expressions;
   readonly code: CodeRuntime;
   readonly caution: ReactionCaution | undefined;
@@ -80,6 +82,7 @@ export class ShardTurns implements ActorShard {
     this.token = parts.token;
     this.caution = parts.caution;
     this.limits = shared.limits;
+    this.completionTokens = shared.completionTokens;
     this.expressions = shared.expressions;
     this.code = shared.code;
     this.clock = shared.clock;

@@ -73,6 +73,7 @@ export class RigStore extends MemoryStore {
 export class RigShard implements ActorShard {
   readonly token: FencingToken;
   readonly limits = defaultLimits;
+  readonly completionTokens = { issue: () => "token" };
   readonly isStopping = false;
   readonly expressions = new Expressions();
   readonly clock = new TestClock();

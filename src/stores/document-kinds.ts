@@ -10,5 +10,13 @@ export const announcedDocument = "announced";
 /** Kind of the document of a worker that an engine alone has granted attempts of named domains; its name is the worker's id. */
 export const workerDocument = "worker";
 
+/** Kind of the document with the secret of the tokens by which tasks are completed from outside. */
+export const completionDocument = "completion";
+
 /** Kinds of documents that an export contains. The others are short-lived: locks, idempotency keys, states of alerts, workers. */
-export const movingDocuments: readonly string[] = [workflowDocument, tokenDocument, announcedDocument];
+export const movingDocuments: readonly string[] = [
+  workflowDocument,
+  tokenDocument,
+  announcedDocument,
+  completionDocument,
+];

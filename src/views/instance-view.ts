@@ -5,7 +5,7 @@ import type { Machine } from "../kernel/machine.ts";
 import type { Trigger } from "../kernel/event.ts";
 import type { NodeId } from "../kernel/node-spec.ts";
 import type { TaskKind } from "../kernel/task-definition.ts";
-import { causeOf, isFailed, isInFlight, Phase, statusOf } from "../kernel/task-state.ts";
+import { causeOf, isFailed, isUnderWay, Phase, statusOf } from "../kernel/task-state.ts";
 import type { Failure } from "../kernel/failure.ts";
 import type { CancelCause, InstanceStatus, TaskStatus } from "../kernel/status.ts";
 import type { TaskWaitView } from "./wait.ts";
@@ -162,7 +162,7 @@ export function countSubTasks(machine: Machine, parent: number): TaskDetails["su
 function waitOf(machine: Machine, task: number, taskWait: LiveWaits["taskWait"]): TaskWaitView | undefined {
   const { state } = machine;
   // A task on record as running may be waiting for its slot or its job again after a restart.
-  const wait = isInFlight(state.phase(task)) ? taskWait(task) : waitInside(state, task);
+  const wait = isUnderWay(state.phase(task)) ? taskWait(task) : waitInside(state, task);
   return wait && { ...wait, since: waitingSince(machine, task) };
 }
 

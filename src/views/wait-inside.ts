@@ -14,8 +14,11 @@ export function reasonInside(state: InstanceState, task: number): "paused" | "re
   return phase === Phase.retryWait ? "retry" : "instance-limit";
 }
 
-/** The wait of a task that has not been handed to the dispatcher; undefined where its predecessors are the reason. */
+/** The wait of a task that the dispatcher does not have; undefined where its predecessors are the reason. */
 export function waitInside(state: InstanceState, task: number): TaskWait | undefined {
+  const awaiting = state.phase(task) === Phase.awaiting ? state.record(task)?.awaiting : undefined;
+  if (awaiting !== undefined)
+    return { reason: "outside", text: `completion from outside, until ${isoText(awaiting.deadline)}` };
   const reason = reasonInside(state, task);
   if (reason === undefined) return undefined;
   if (state.phase(task) === Phase.retryWait) {
@@ -30,6 +33,7 @@ export function waitInside(state: InstanceState, task: number): TaskWait | undef
 export function waitingSince(machine: Machine, task: number): number | undefined {
   const { state } = machine;
   const record = state.record(task);
+  if (state.phase(task) === Phase.awaiting) return record?.awaiting?.since;
   if (isInFlight(state.phase(task))) return record?.scheduledAt;
   if (state.phase(task) === Phase.retryWait) return record?.endedAt;
   const readyAt = machine instanceof DagMachine ? readySince(machine, task) : undefined;

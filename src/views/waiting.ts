@@ -6,7 +6,7 @@ import { CodeMachine } from "../kernel/code/code-machine.ts";
 import { DagMachine } from "../kernel/dag/dag-machine.ts";
 import type { Machine } from "../kernel/machine.ts";
 import { hasEnded } from "../kernel/status.ts";
-import { isInFlight } from "../kernel/task-state.ts";
+import { isInFlight, isUnderWay } from "../kernel/task-state.ts";
 import type {
   ChildWait,
   CodeLine,
@@ -188,7 +188,7 @@ function taskWait(
   const { state } = machine;
   const { name: taskName, jobName: job } = state.definition(task);
   const record = state.record(task);
-  const wait = isInFlight(state.phase(task)) ? live.taskWait(task) : waitInside(state, task);
+  const wait = isUnderWay(state.phase(task)) ? live.taskWait(task) : waitInside(state, task);
   const isRunning = wait === undefined;
   return {
     kind: "task",

@@ -3,17 +3,22 @@ import type { ContextLog } from "../base/context-log.ts";
 import type { Logger } from "../base/logger.ts";
 import { toJsonText } from "../base/json-text.ts";
 import { localName } from "../base/namespace.ts";
-import type { JobContext, ProgressReport } from "../authoring/job.ts";
+import { preview } from "../base/preview.ts";
+import { durationSecondsMax } from "../base/time-limits.ts";
+import type { CompleteLaterOptions, JobContext, ProgressReport } from "../authoring/job.ts";
 import type { Task } from "../authoring/task.ts";
 import type { OnTaskLog } from "../dispatch/task-log.ts";
 import type { OnReport } from "../dispatch/attempt-report.ts";
 import type { TaskInputs } from "../dispatch/task-run.ts";
 import type { NodeSpec } from "../kernel/node-spec.ts";
 import type { ContextPatch } from "../kernel/event.ts";
+import type { Outcome } from "../kernel/input.ts";
 import type { Abort } from "../dispatch/abort.ts";
 import { attemptLog, type RunIdentity } from "./attempt-log.ts";
 import { progressOf } from "./task-progress.ts";
 import { subTaskNode } from "./sub-task-node.ts";
+
+type AwaitsOutcome = Extract<Outcome, { kind: "awaits" }>;
 
 /** The part of a context that all attempts of a worker share. */
 export interface ContextServices {
@@ -35,6 +40,7 @@ export class AttemptContext implements JobContext {
   #log: ContextLog | undefined;
   #patch: Map<string, string | null> | undefined;
   #subTasks: Map<string, NodeSpec> | undefined;
+  #awaits: AwaitsOutcome | undefined;
   #closed = false;
 
   constructor(run: RunIdentity, inputs: TaskInputs, abort: Abort, services: ContextServices) {
@@ -139,9 +145,26 @@ export class AttemptContext implements JobContext {
     this.#services.onReport?.(this.attemptId, { progress: progressOf(report, message, this.taskName) });
   }
 
+  /** OPTION_INVALID; TASK_INVALID for a task of no instance. */
+  completeLater(options: CompleteLaterOptions = {}): string {
+    const { completionToken } = this.#run;
+    if (completionToken === undefined) {
+      const problem = "cannot be completed from outside: it belongs to no workflow, or is an item of a map";
+      throw new EngineError("TASK_INVALID", `task "${this.taskName}" ${problem}`);
+    }
+    if (!this.#isClosed("completeLater"))
+      this.#awaits = { kind: "awaits", ...completionTimeoutOf(options, this.taskName) };
+    return completionToken;
+  }
+
   /** Ends the attempt: later calls of a job that keeps running are ignored. */
   close(): void {
     this.#closed = true;
+  }
+
+  /** The outcome of a job that has returned, if its task is completed from outside. */
+  get awaits(): AwaitsOutcome | undefined {
+    return this.#awaits;
   }
 
   get patch(): ContextPatch | undefined {
@@ -157,6 +180,16 @@ export class AttemptContext implements JobContext {
     if (this.#closed) this.log.warn({ call }, "ignored: the attempt has ended");
     return this.#closed;
   }
+}
+
+function completionTimeoutOf({ timeoutSeconds }: CompleteLaterOptions, taskName: string): { timeoutMs?: number } {
+  if (timeoutSeconds === undefined) return {};
+  if (typeof timeoutSeconds === "number" && timeoutSeconds > 0 && timeoutSeconds <= durationSecondsMax)
+    return { timeoutMs: timeoutSeconds * 1000 };
+  throw new EngineError(
+    "OPTION_INVALID",
+    `completeLater of task "${taskName}": timeoutSeconds must be a number above 0, at most ${durationSecondsMax}, got ${preview(timeoutSeconds)}`,
+  );
 }
 
 /** Serializes one value of a patch; a key with `undefined` is skipped, as in JSON. */

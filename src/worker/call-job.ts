@@ -52,7 +52,8 @@ function endWithSuccess(value: unknown, context: AttemptContext): Outcome {
   try {
     const output = outputText(value, context.taskName);
     context.close();
-    const { patch, subTasks } = context;
+    const { patch, subTasks, awaits } = context;
+    if (awaits !== undefined) return awaitsOutcome(awaits, context);
     if (output === undefined && patch === undefined && subTasks === undefined) return plainSuccess;
     return {
       kind: "success",
@@ -63,6 +64,14 @@ function endWithSuccess(value: unknown, context: AttemptContext): Outcome {
   } catch (error) {
     return endWithFailure(error, context);
   }
+}
+
+/** A patch or sub-tasks belong to a result, which this attempt does not have: they are not dropped in silence. */
+function awaitsOutcome(awaits: Outcome, { patch, subTasks, taskName }: AttemptContext): Outcome {
+  if (patch === undefined && subTasks === undefined) return awaits;
+  const what = patch === undefined ? "generates sub-tasks" : "changes the context";
+  const message = `task "${taskName}" ${what} and is to be completed from outside: only an attempt with a result of its own can do that`;
+  return failureOutcome(new EngineError("TASK_INVALID", message));
 }
 
 function endWithFailure(error: unknown, context: AttemptContext): Outcome {

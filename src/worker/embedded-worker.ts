@@ -162,6 +162,6 @@ function paramsOf({ params }: TaskRun, { item }: TaskInputs): unknown {
 
 /** A run itself cannot be copied to a thread: there are functions in it. */
 function identityOf(run: TaskRun): RunIdentity {
-  const { instanceId, workflowName, taskName, task, attempt, attemptId, traceparent } = run;
-  return { instanceId, workflowName, taskName, task, attempt, attemptId, traceparent };
+  const { instanceId, workflowName, taskName, task, attempt, attemptId, traceparent, completionToken } = run;
+  return { instanceId, workflowName, taskName, task, attempt, attemptId, traceparent, completionToken };
 }

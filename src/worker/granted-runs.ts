@@ -267,8 +267,9 @@ export class GrantedRuns {
   #onEnded(run: GrantedRun, outcome: Outcome): void {
     if (!this.#isRunning(run)) return;
     this.#running.delete(run.descriptor.attemptId);
-    // An attempt that was aborted because the worker stops counts only if it succeeded.
-    if (this.#isStopping && outcome.kind !== "success") this.#refuse(run);
+    // An attempt that was aborted because the worker stops counts only if it did its work.
+    const isDone = outcome.kind === "success" || outcome.kind === "awaits";
+    if (this.#isStopping && !isDone) this.#refuse(run);
     else this.#finish(run, outcome);
     this.#resolveIfIdle();
   }
@@ -356,7 +357,7 @@ function sendableOutcome(outcome: Outcome, taskName: string): Outcome {
 const nobody: AttemptListener = { onStarted: () => undefined, onEnded: () => undefined, onWithdrawn: () => undefined };
 
 /** A run for the embedded worker. Order, isolation and timeout are managed by the member. */
-function taskRunOf({ descriptor, params, inputs }: Grant): TaskRun {
+function taskRunOf({ descriptor, params, inputs, completionToken }: Grant): TaskRun {
   return {
     ...descriptor,
     params,
@@ -367,6 +368,7 @@ function taskRunOf({ descriptor, params, inputs }: Grant): TaskRun {
     isCautious: false,
     confirmStart: () => Promise.resolve(),
     inputs: () => inputs,
+    completionToken,
     listener: nobody,
   };
 }

@@ -46,7 +46,7 @@ function makeThreads(options: Partial<ThreadWorkerOptions> = {}): ThreadWorker {
 function order(name: string, given: Partial<ThreadOrder> = {}): ThreadOrder {
   const { instanceId, workflowName, taskName, task, attempt, attemptId } = makeRun(new RecordingListener(), name);
   return {
-    run: { instanceId, workflowName, taskName, task, attempt, attemptId },
+    run: { instanceId, workflowName, taskName, task, attempt, attemptId, completionToken: "token" },
     source: { module, export: name },
     params: undefined,
     inputs: { context: {}, outputs: {} },

@@ -7,6 +7,7 @@ import { HeddleClient } from "../../src/client.ts";
 import { begin, cliFile, heddle, Running } from "./program.ts";
 import { spawn } from "node:child_process";
 import { temporaryFolder } from "../support/temporary-folder.ts";
+import { until } from "../support/until.ts";
 
 const folder = temporaryFolder({ after });
 const appFile = join(import.meta.dirname, "slow-app.ts");
@@ -208,6 +209,22 @@ describe("heddle", () => {
     await json("run", "slow", "--id", "again");
     assert.equal((await json("retry", "again", "--from", "second"))["status"], "Running");
     await refused(1, /Success/, "pause", "listed");
+  });
+
+  test("tasks are completed from outside, and fail from outside", async () => {
+    const tokenOf = async (id: string): Promise<string> => {
+      await json("job", "run", "ask", "--id", id);
+      await until(async () => (await words("show", id)).includes("completion from outside"));
+      return /hct_[\w.-]+/.exec(await words("logs", id, "--json"))?.[0] ?? "";
+    };
+    const token = await tokenOf("ask-1");
+    assert.match(await words("task", "complete", token, "--output", '{"by":"us"}'), /ask-1 is completed/);
+    assert.match(await words("show", "ask-1"), /Success/);
+    await refused(1, /does not wait for that completion/, "task", "complete", token);
+    const other = await tokenOf("ask-2");
+    assert.deepEqual(await json("task", "fail", other, "--message", "no", "--final"), { instanceId: "ask-2" });
+    assert.match(await words("show", "ask-2"), /Failed[^]*no/);
+    await refused(2, /message/, "task", "fail", other);
   });
 
   test("jobs, run and scheduled by themselves", async () => {

@@ -23,7 +23,10 @@ const fail = defineJob("fail", () => {
 /** As one writes it first. */
 const say = defineJob("say", (_params: undefined, ctx) => ctx.log.info("it was said"));
 
-export const jobs = [takeTime, dawdle, deaf, fail, say];
+/** Leaves its end to whoever has its token. */
+const ask = defineJob("ask", (_params: unknown, ctx) => ctx.log.info({ token: ctx.completeLater() }, "asked"));
+
+export const jobs = [takeTime, dawdle, deaf, fail, say, ask];
 
 export const saying = defineWorkflow("saying", async (ctx) => {
   await ctx.all([ctx.run(say), ctx.run(say)]);

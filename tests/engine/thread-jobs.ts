@@ -30,3 +30,7 @@ export const listen = defineJob("listen", source("listen"), async (_: unknown, c
   ctx.signal.addEventListener("abort", () => resolve("told"), { once: true });
   return await promise;
 });
+
+export const asksInThread = defineJob("asksInThread", source("asksInThread"), (_: unknown, ctx) => {
+  ctx.log.info({ token: ctx.completeLater() }, "the token of the task");
+});

@@ -148,6 +148,7 @@ export class RigMember {
       definitions,
       expressions,
       limits: defaultLimits,
+      completionTokens: { issue: () => "token" },
       code: noCode,
       idleMax: 10_000,
       owner: () => id,

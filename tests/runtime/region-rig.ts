@@ -78,6 +78,7 @@ export class RegionRig {
       definitions,
       expressions,
       limits: defaultLimits,
+      completionTokens: { issue: () => "token" },
       code: noCode,
       idleMax: 10_000,
       owner: () => "rig",

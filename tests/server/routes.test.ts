@@ -258,6 +258,27 @@ async function nodes(rig: ServerRig): Promise<void> {
   const stopped = await start("holds");
   await rig.ok("stopNode", { params: { id: stopped, nodeId: 1 }, body: { reason: "enough" } });
   assert.equal((await rig.end(stopped)).reason, 'task "wait" failed: enough');
+  const askedToken = async (): Promise<{ instanceId: string; token: string }> => {
+    const { instanceId } = await rig.ok("runJob", { params: { name: "ask" } });
+    for (;;) {
+      const [line] = (await rig.ok("getLogs", { params: { id: instanceId } })).items;
+      if (line !== undefined) return { instanceId, token: String(line.fields["token"]) };
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  };
+  const answered = await askedToken();
+  const ofAnswered = { params: { token: answered.token } };
+  const { instanceId } = answered;
+  assert.deepEqual(await rig.ok("completeTask", { ...ofAnswered, body: { output: [1] } }), { instanceId });
+  assert.deepEqual((await rig.end(instanceId)).output, { ask: [1] });
+  await rig.refused("completeTask", ofAnswered, { status: 409, code: "COMPLETION_LATE" });
+  const declined = await askedToken();
+  await rig.ok("failTask", { params: { token: declined.token }, body: { message: "no", retryable: false } });
+  assert.equal((await rig.end(declined.instanceId)).reason, 'task "ask" failed: no');
+  const nobody = { params: { token: "hct_none.none" } };
+  const unknown = { status: 404, code: "COMPLETION_TOKEN_INVALID" } as const;
+  await rig.refused("completeTask", nobody, unknown);
+  await rig.refused("failTask", { ...nobody, body: { message: "no" } }, unknown);
   await rig.ok("terminateInstance", { params: { id: held }, body: { reason: "enough" } });
   assert.deepEqual(await rig.end(held), { hasEnded: true, status: "Terminated", reason: "enough", output: null });
 
@@ -396,6 +417,7 @@ async function cluster(rig: ServerRig): Promise<void> {
   assert.equal((await rig.ok("listWorkers"))[0]?.status, "up");
   assert.equal((await rig.ok("getClusterTopology")).nodes.length, 1);
   assert.deepEqual((await rig.ok("listJobs")).items.map(({ name }) => name).toSorted(), [
+    "ask",
     "hold",
     "pause",
     "refuse",

@@ -30,6 +30,7 @@ export function sampleApp(): Required<Pick<ServerParts, "jobs" | "workflows">> {
     ctx.log.info({ text }, "said");
     return text;
   });
+  const ask = defineJob("ask", (_: unknown, ctx) => ctx.log.info({ token: ctx.completeLater() }, "asked"));
   const repeat = defineJob("repeat", (times: number) => "x".repeat(times));
   const refuse = defineJob("refuse", (): string => {
     throw new Error("not today");
@@ -75,7 +76,7 @@ export function sampleApp(): Required<Pick<ServerParts, "jobs" | "workflows">> {
     return await ctx.run(say, `${customer.name} pays ${amount}`);
   });
   return {
-    jobs: [repeat, say, refuse, hold, pause],
+    jobs: [repeat, say, refuse, hold, pause, ask],
     workflows: [
       dag("hello", ["greet", "say", "hi"]),
       dag("fails", ["greet", "say", "hi"], ["stumble", "refuse"]),

@@ -71,6 +71,8 @@ export function validRequests({
     updateInstance: { params: { id: instance, name: "add" }, body: 1 },
     getNode: ofNode,
     listMapItems: ofNode,
+    completeTask: { params: { token: "hct_none" }, body: { output: 1 } },
+    failTask: { params: { token: "hct_none" }, body: { message: "declined" } },
     stopNode: { ...ofNode, body: { reason: "enough" } },
     retryNode: ofNode,
     skipNode: ofNode,

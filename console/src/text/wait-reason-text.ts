@@ -5,6 +5,7 @@ export const waitReasonText = defineText({
   en: {
     "workflow-limit": "a place among the instances of their workflow",
     "instance-limit": "a place within their instance",
+    outside: "completion from outside",
     paused: "their instance to be resumed",
     "retry-wait": "their next attempt",
     "no-worker": "a worker that has their job",
@@ -16,6 +17,7 @@ export const waitReasonText = defineText({
   zh: {
     "workflow-limit": "其工作流的实例名额",
     "instance-limit": "其实例内的并发位",
+    outside: "外部完成",
     paused: "实例恢复",
     "retry-wait": "下一次尝试",
     "no-worker": "拥有其作业的工作节点",

@@ -14,6 +14,7 @@ import { runCommand, submitCommand } from "../commands/run.ts";
 import { scheduleCommand } from "../commands/schedule.ts";
 import { serverCommand } from "../commands/server.ts";
 import { auditCommand } from "../commands/audit.ts";
+import { taskCommand } from "../commands/task.ts";
 import { tokenCommand } from "../commands/token.ts";
 import { shadowCommand } from "../commands/shadow.ts";
 import { storeCommand } from "../commands/store.ts";
@@ -41,6 +42,7 @@ export function makeProgram(doors: Doors): Command {
     logsCommand(),
     ...instanceAnswerCommands(),
     ...instanceActionCommands(),
+    taskCommand(),
     jobCommand(),
     scheduleCommand(),
     workflowCommand(),

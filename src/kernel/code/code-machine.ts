@@ -10,7 +10,7 @@ import type { CodeInput } from "./code-input.ts";
 import { CodeState } from "./code-state.ts";
 import type { CodeTransition } from "./code-transition.ts";
 import { admit, nextWake, pause, resume, retryInstance, start, terminate, wake } from "./life-cycle.ts";
-import { onAttemptEnded, onAttemptsWithdrawn, onChildEnded } from "./reports.ts";
+import { onAttemptEnded, onAttemptsWithdrawn, onChildEnded, onCompletion } from "./reports.ts";
 import { cancel, raiseEvent, requestUpdate, stop } from "./requests.ts";
 import { takeSteps } from "./take-steps.ts";
 
@@ -60,6 +60,8 @@ export class CodeMachine extends MachineBase<CodeState> {
         return transition.noteStart(input);
       case "AttemptEnded":
         return onAttemptEnded(transition, input);
+      case "CompleteTask":
+        return onCompletion(transition, input);
       case "AttemptsWithdrawn":
         return onAttemptsWithdrawn(transition, input);
       case "ChildEnded":

@@ -216,6 +216,8 @@ export class CodeState extends InstanceBase {
         return event.tasks.forEach((task) => this.#schedule(task, at));
       case "TaskStarted":
         return this.startTask(event);
+      case "TaskAwaitsCompletion":
+        return this.awaitCompletion(event, at);
       case "ChildStarted":
         this.recordOf(event.task).startedAt = at;
         return this.startChild(event.task, event.childId);
@@ -326,7 +328,7 @@ export class CodeState extends InstanceBase {
 
   /** Tasks that may be scheduled, by number: all ready children, and as many activities as the limit allows. */
   startableTasks(): number[] {
-    return this.#readyTasks(this.maxConcurrentTasks - this.jobsInFlight);
+    return this.#readyTasks(this.maxConcurrentTasks - this.jobsInFlight - this.awaitingCount);
   }
 
   /** Searches no further than it must where many tasks are ready and few have places. */

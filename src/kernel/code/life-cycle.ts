@@ -1,4 +1,4 @@
-import { momentAfter } from "../../base/time-limits.ts";
+import { earlier, momentAfter } from "../../base/time-limits.ts";
 import type { Writable } from "../../base/writable.ts";
 import { withdrawJobs } from "../dispatched-jobs.ts";
 import type { Event, InstanceCreated } from "../event.ts";
@@ -12,6 +12,7 @@ import { schedule, scheduleAnew } from "./advance.ts";
 import type { CodeState } from "./code-state.ts";
 import type { CodeTransition } from "./code-transition.ts";
 import { end, tellChildren } from "./ending.ts";
+import { timeOutCompletions } from "./reports.ts";
 
 /** An activity may take an hour by default, and so may the one that compensates it. */
 const compensationMsMin = 3_600_000;
@@ -133,10 +134,11 @@ export function wake(transition: CodeTransition, due: TimerDue): void {
 }
 
 /** Time at which `wake` has something to do; undefined for none. */
-export function nextWake({ status, deadline, timersDue, retryWaits }: CodeState): number | undefined {
+export function nextWake({ status, deadline, timersDue, retryWaits, completionsDue }: CodeState): number | undefined {
   if (hasEnded(status)) return undefined;
   if (status !== "Running") return deadline;
-  return earlier(deadline, earlier(timersDue.earliest(), retryWaits.earliest()));
+  const taskDue = earlier(retryWaits.earliest(), completionsDue.earliest());
+  return earlier(deadline, earlier(timersDue.earliest(), taskDue));
 }
 
 /**
@@ -166,12 +168,8 @@ function wakeTasks(transition: CodeTransition): void {
   const { state, turn } = transition;
   if (state.status !== "Running") return;
   for (const timer of state.timersDue.takeDue(turn.at)) transition.emit({ type: "TimerFired", timer });
+  timeOutCompletions(transition);
   const due = state.retryWaits.takeDue(turn.at);
   if (due.length > 0) transition.emit({ type: "RetriesDue", tasks: due });
   schedule(transition);
-}
-
-function earlier(one: number | undefined, other: number | undefined): number | undefined {
-  if (one === undefined || other === undefined) return one ?? other;
-  return Math.min(one, other);
 }

@@ -1,16 +1,19 @@
 import { EngineError } from "../../base/error.ts";
 import type { Execution } from "../event.ts";
 import type { Failure } from "../failure.ts";
-import type { ChildEnded, AttemptEnded, AttemptsWithdrawn, Outcome } from "../input.ts";
+import type { ChildEnded, AttemptEnded, AttemptsWithdrawn, CompleteTask, Outcome } from "../input.ts";
 import { refuseLargeOutput } from "../size-limits.ts";
 import {
+  awaitsEvent,
   childFailure,
+  completionTimeout,
   executionOf,
   type FailedAttempt,
   failedEvent,
   isCurrent,
   lossOf,
   succeededEvent,
+  takeCompletion,
 } from "../task-reports.ts";
 import type { CodeTransition } from "./code-transition.ts";
 import { schedule } from "./advance.ts";
@@ -21,10 +24,30 @@ export function onAttemptEnded(transition: CodeTransition, report: AttemptEnded)
   if (!isCurrent(transition.state, report)) return transition.drop();
   const { task, outcome } = report;
   const execution = executionOf(report);
+  const { state, identity, turn } = transition;
   if (outcome.kind === "success") succeed(transition, task, outcome, execution);
   else if (outcome.kind === "lost") lose(transition, task, execution);
+  else if (outcome.kind === "awaits")
+    transition.emit(awaitsEvent(state, task, outcome.timeoutMs, { execution, limits: identity.limits, turn }));
   else fail(transition, task, outcome.failure, { execution, timedOut: outcome.kind === "timeout" });
   schedule(transition);
+}
+
+/** `COMPLETION_LATE`. */
+export function onCompletion(transition: CodeTransition, input: CompleteTask): void {
+  const { task, result } = input;
+  takeCompletion(transition, input);
+  if (result.kind === "success") succeed(transition, task, result, {});
+  else fail(transition, task, result.failure);
+  schedule(transition);
+}
+
+/** Ends the attempts that nobody has completed from outside in time. */
+export function timeOutCompletions(transition: CodeTransition): void {
+  const { state, turn } = transition;
+  for (const task of state.completionsDue.takeDue(turn.at)) {
+    fail(transition, task, completionTimeout(state, task), { timedOut: true });
+  }
 }
 
 function lose(transition: CodeTransition, task: number, execution: Execution): void {

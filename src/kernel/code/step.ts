@@ -125,6 +125,7 @@ const recordedKinds: Readonly<Record<Exclude<Event["type"], NamedStepEvent>, Ste
   CancelRequested: undefined,
   TasksScheduled: undefined,
   TaskStarted: undefined,
+  TaskAwaitsCompletion: undefined,
   TaskSucceeded: undefined,
   TaskFailed: undefined,
   TaskInterrupted: undefined,

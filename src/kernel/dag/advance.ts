@@ -50,7 +50,8 @@ function decide(transition: DagTransition): void {
 
 function schedule(transition: DagTransition): void {
   const { state } = transition;
-  const places = state.maxConcurrentTasks - state.jobsInFlight - state.childrenInFlight - state.mapsInFlight;
+  const taken = state.jobsInFlight + state.childrenInFlight + state.mapsInFlight + state.awaitingCount;
+  const places = state.maxConcurrentTasks - taken;
   const first = places > 0 ? state.ready.pop() : undefined;
   if (first === undefined) return;
   // A list that begins with its first task has no room for others, which most lists never get.

@@ -13,7 +13,14 @@ import type { Graph } from "./graph.ts";
 import { admit, nextWake, pause, reopen, resume, retryInstance, start, terminate, wake } from "./life-cycle.ts";
 import { feedMaps } from "./maps.ts";
 import { rerun, settle } from "./reopening.ts";
-import { onAttemptEnded, onAttemptsWithdrawn, onChildEnded, onDecisionEvaluated, onItemsListed } from "./reports.ts";
+import {
+  onAttemptEnded,
+  onAttemptsWithdrawn,
+  onChildEnded,
+  onCompletion,
+  onDecisionEvaluated,
+  onItemsListed,
+} from "./reports.ts";
 import { addSubTask, stop, updateContext, updateParams } from "./requests.ts";
 
 /**
@@ -67,6 +74,8 @@ export class DagMachine extends MachineBase<DagState> {
         return transition.noteStart(input);
       case "AttemptEnded":
         return onAttemptEnded(transition, input);
+      case "CompleteTask":
+        return onCompletion(transition, input);
       case "AttemptsWithdrawn":
         return onAttemptsWithdrawn(transition, input);
       case "DecisionEvaluated":

@@ -202,6 +202,8 @@ export class DagState extends ItemBase implements WaitsOwner {
         return this.startTask(event);
       case "MapStarted":
         return this.startMap(event, at);
+      case "TaskAwaitsCompletion":
+        return this.awaitCompletion(event, at);
       case "TaskSucceeded":
         return this.#succeed(event, at);
       case "TaskFailed":
@@ -326,12 +328,15 @@ export class DagState extends ItemBase implements WaitsOwner {
   #succeed(event: TaskSucceeded, at: number): void {
     if (event.patch !== undefined) this.#patchContext(event.patch);
     for (const node of event.subTasks ?? []) this.#add(node, event.task);
+    // A result from outside may come while the attempt, which was taken back, waits to run again.
+    if (this.phase(event.task) === Phase.ready) this.ready.delete(event.task);
     this.noteSuccess(event);
     if (event.task >= firstItemNumber) this.finishItem(event.task, Phase.success, event.output);
     else this.#finish(event.task, Phase.success, at);
   }
 
   #fail(event: TaskFailed, at: number): void {
+    if (this.phase(event.task) === Phase.ready) this.ready.delete(event.task);
     this.noteFailure(event, at);
     if (event.retryAt !== undefined) return this.retryWaits.add(event.task, event.retryAt);
     const phase = event.timedOut ? Phase.timeoutFailed : Phase.failed;

@@ -1,5 +1,5 @@
 import { EngineError } from "../../base/error.ts";
-import { momentAfter } from "../../base/time-limits.ts";
+import { earlier, momentAfter } from "../../base/time-limits.ts";
 import type { Writable } from "../../base/writable.ts";
 import { localName } from "../../base/namespace.ts";
 import type { ParentAddress } from "../address.ts";
@@ -16,6 +16,7 @@ import { withdrawJobs } from "../dispatched-jobs.ts";
 import type { DagState } from "./dag-state.ts";
 import type { DagTransition } from "./dag-transition.ts";
 import { end, tellChildren } from "./ending.ts";
+import { timeOutCompletions } from "./reports.ts";
 import { type Reopening, retry } from "./reopening.ts";
 
 export function start(transition: DagTransition, input: StartInstance): void {
@@ -98,23 +99,26 @@ export function reopen(transition: DagTransition, reopening: Reopening): void {
 /** Handles what may have come due: the instance's deadline, its tasks' retries. */
 export function wake(transition: DagTransition): void {
   const { state, turn } = transition;
-  const { status, pausing, failing, deadline, retryWaits } = state;
+  const { status, pausing, deadline, retryWaits } = state;
   if (hasEnded(status)) return;
   if (deadline !== undefined && turn.at >= deadline) {
     const seconds = (state.graph.timeoutMs as number) / 1000;
     return end(transition, "Failed", `the instance did not end within its timeout of ${seconds} s`);
   }
   if (status !== "Running" || pausing) return;
-  const due = failing ? [] : retryWaits.takeDue(turn.at);
+  timeOutCompletions(transition);
+  const due = state.failing || hasEnded(state.status) ? [] : retryWaits.takeDue(turn.at);
   if (due.length > 0) transition.emit({ type: "RetriesDue", tasks: due });
   advance(transition);
 }
 
 /** Time at which `wake` has something to do; undefined for none. */
-export function nextWake({ status, pausing, failing, deadline, retryWaits }: DagState): number | undefined {
+export function nextWake(state: DagState): number | undefined {
+  const { status, pausing, failing, deadline, retryWaits, completionsDue } = state;
   if (hasEnded(status)) return undefined;
-  const retryAt = status === "Running" && !pausing && !failing ? retryWaits.earliest() : undefined;
-  return retryAt === undefined || (deadline !== undefined && deadline < retryAt) ? deadline : retryAt;
+  if (status !== "Running" || pausing) return deadline;
+  const retryAt = failing ? undefined : retryWaits.earliest();
+  return earlier(deadline, earlier(retryAt, completionsDue.earliest()));
 }
 
 function newDeadline({ state, turn }: DagTransition): number | undefined {

@@ -6,6 +6,7 @@ import { failureOf } from "../machine.rig.ts";
 import type { MapSpec } from "../node-spec.ts";
 import { Turn } from "../turn.ts";
 import { DagRig, type SpecOptions } from "./dag.rig.ts";
+import { Phase } from "../task-state.ts";
 import { firstItemNumber } from "./map-items.ts";
 
 /** A DAG `m>z` whose first task is a map, with a turn for each message. */
@@ -116,7 +117,7 @@ describe("a map", () => {
       assert.equal(map.state.attempt(firstItemNumber + 1), 2);
       map.end(1);
       if (failFast) map.end(2);
-      assert.equal(map.state.phase(0), 5);
+      assert.equal(map.state.phase(0), Phase.success);
       const again = new DagRig(map.state.graph).read(map.rig);
       assert.deepEqual(again.machine.state.items.ofTask(0)?.counts, map.counts);
     }

@@ -1,10 +1,12 @@
 import { EngineError } from "../../base/error.ts";
 import type { Execution } from "../event.ts";
 import type { Failure } from "../failure.ts";
-import type { AttemptEnded, AttemptsWithdrawn, ChildEnded, Outcome } from "../input.ts";
+import type { AttemptEnded, AttemptsWithdrawn, ChildEnded, CompleteTask, Outcome } from "../input.ts";
 import { refuseLargeContext, refuseLargeOutput } from "../size-limits.ts";
 import {
+  awaitsEvent,
   childFailure,
+  completionTimeout,
   executionOf,
   type FailedAttempt,
   failedEvent,
@@ -12,6 +14,7 @@ import {
   isCurrent,
   lossOf,
   succeededEvent,
+  takeCompletion,
 } from "../task-reports.ts";
 import { Phase } from "../task-state.ts";
 import { advance } from "./advance.ts";
@@ -29,10 +32,40 @@ export function onAttemptEnded(transition: DagTransition, report: AttemptEnded):
   if (!isCurrent(transition.state, report)) return transition.drop();
   const { task, outcome } = report;
   const execution = executionOf(report);
+  const { state, identity, turn } = transition;
   if (outcome.kind === "success") succeed(transition, task, outcome, execution);
   else if (outcome.kind === "lost") lose(transition, task, execution);
+  else if (outcome.kind === "awaits" && task >= firstItemNumber) fail(transition, task, itemAwaits, { execution });
+  else if (outcome.kind === "awaits")
+    transition.emit(awaitsEvent(state, task, outcome.timeoutMs, { execution, limits: identity.limits, turn }));
   else fail(transition, task, outcome.failure, { execution, timedOut: outcome.kind === "timeout" });
   advance(transition);
+}
+
+/** An item of a map has no token; only a worker of another kind could leave it waiting. */
+const itemAwaits: Failure = {
+  type: "TASK_INVALID",
+  message: "an item of a map cannot be completed from outside",
+  retryable: false,
+};
+
+/** `COMPLETION_LATE`. */
+export function onCompletion(transition: DagTransition, input: CompleteTask): void {
+  const { task, result } = input;
+  takeCompletion(transition, input);
+  if (result.kind === "success") succeed(transition, task, result);
+  else fail(transition, task, result.failure);
+  advance(transition);
+}
+
+/** Ends the attempts that nobody has completed from outside in time. */
+export function timeOutCompletions(transition: DagTransition): void {
+  const { state, turn } = transition;
+  for (const task of state.completionsDue.takeDue(turn.at)) {
+    // The failure of another may have ended the instance.
+    if (state.phase(task) !== Phase.awaiting) continue;
+    fail(transition, task, completionTimeout(state, task), { timedOut: true });
+  }
 }
 
 export function onAttemptsWithdrawn(transition: DagTransition, report: AttemptsWithdrawn): void {

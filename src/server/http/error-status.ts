@@ -10,8 +10,10 @@ export const errorStatus: Readonly<Record<ErrorCode, number>> = {
   DOMAIN_UNKNOWN: 404,
   INSTANCE_UNKNOWN: 404,
   WORKER_UNKNOWN: 404,
+  COMPLETION_TOKEN_INVALID: 404,
 
   // The state of the resource does not allow the operation.
+  COMPLETION_LATE: 409,
   VERSION_CHANGED: 409,
   WORKFLOW_DUPLICATE: 409,
   WORKFLOW_CHANGED: 409,

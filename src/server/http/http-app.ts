@@ -131,7 +131,8 @@ function logRequests(app: FastifyInstance, logger: Logger): void {
 
 /** Removes the token from a URL: browsers, which cannot set headers everywhere, put it into the query. */
 function withoutToken(url: string): string {
-  const [path = "", query] = url.split("?", 2);
+  const [given = "", query] = url.split("?", 2);
+  const path = given.replace(/^(\/api\/task\/)[^/]+/, "$1***");
   if (query === undefined) return path;
   const parameters = new URLSearchParams(query);
   if (parameters.has("token")) parameters.set("token", "***");

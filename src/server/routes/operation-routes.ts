@@ -21,6 +21,8 @@ type OperationRoutes = Pick<
   | "getNode"
   | "listMapItems"
   | "stopNode"
+  | "completeTask"
+  | "failTask"
   | "retryNode"
   | "skipNode"
   | "succeedNode"
@@ -72,6 +74,8 @@ export function operationRoutes(parts: RouteParts): OperationRoutes {
       await refuseBlocked(parts, params.id);
       return await engine.updateWorkflowInstance(params.id, params.name, body);
     },
+    completeTask: async ({ params, body }) => ({ ...(await engine.completeTask(params.token, body.output)) }),
+    failTask: async ({ params, body }) => ({ ...(await engine.failTask(params.token, body)) }),
     ...nodeRoutes(parts),
   };
 }

@@ -124,8 +124,12 @@ function operationOf({ routeOptions, method }: FastifyRequest): string {
   return url === undefined ? `${method} elsewhere` : (otherOperations[url] ?? `${method} ${url}`);
 }
 
+/** Operations whose path is a secret: the answer names their instance. */
+const secretPaths: ReadonlySet<string> = new Set<RouteName>(["completeTask", "failTask"]);
+
 /** The target of a request: an instance, a workflow, a node, or what is to be created. */
 function targetOf(what: string, { params, body }: FastifyRequest): string | null {
+  if (secretPaths.has(what)) return null;
   const parts = Object.values((params ?? {}) as Record<string, string>);
   if (parts.length > 0) return parts.join("/").slice(0, targetLengthMax);
   const named = fieldOf(body, targetFields[what as RouteName] ?? "");
