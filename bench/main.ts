@@ -9,6 +9,7 @@ import type { Benchmark, Figure, Settings } from "./figure.ts";
 import { installPeers } from "./install-peers.ts";
 import { latency } from "./latency.ts";
 import { lists } from "./lists.ts";
+import { map } from "./map.ts";
 import { oneTask } from "./one-task.ts";
 import { besidePeer, measurePeer, peers, titleOf } from "./peers.ts";
 import { recover } from "./recover.ts";
@@ -23,6 +24,7 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
   "one-task": oneTask,
   chain,
   fan,
+  map,
   latency,
   "big-dag": bigDag,
   recover,
