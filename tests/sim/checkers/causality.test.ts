@@ -44,7 +44,9 @@ test("a job of code that starts after somebody was told of the pause, and a gran
   for (const isCluster of [false, true]) {
     const builder = new EvidenceBuilder({ isCluster });
     const life = builder.life();
-    const worker = builder.life("w1", "worker");
+    // In a cluster another member may host it.
+    builder.claim(life);
+    const worker = isCluster ? builder.life("m2") : builder.life("w1", "worker");
     const node = { nodeId: 0, nodeName: "step", jobName: "step" };
     const tasks: Event[] = [
       { type: "TaskAdded", node },

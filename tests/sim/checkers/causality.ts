@@ -1,3 +1,4 @@
+import { shardOfKey } from "../../../src/stores/instance-key.ts";
 import { type Evidence, isBefore, type JobRun } from "../evidence.ts";
 import { attemptOf, type AttemptTrace, type Trace, traceOf } from "./attempts.ts";
 import type { Checker } from "./checker.ts";
@@ -37,13 +38,13 @@ function isLateGrant({ lives, setting }: Evidence, { name, life, start }: JobRun
 
 /**
  * The periods in which no job of the instance may start. Code is paused at once, and attempts with the dispatcher are
- * withdrawn before the pause is acknowledged. A grant that is in flight to a worker may start a job for as long as the
- * member would wait for the worker.
+ * withdrawn before the pause is acknowledged. A grant that is in flight to a worker, or to
+ * another member than the owner, may start a job for as long as the owner would wait for it.
  */
-function pausesOf(evidence: Evidence, instance: InstanceCommits, { life, start }: JobRun): Trace["pauses"] {
+function pausesOf(evidence: Evidence, instance: InstanceCommits, run: JobRun): Trace["pauses"] {
   const { pauses } = traceOf(instance);
   if (!isOfCode(evidence.finalState, instance)) return pauses;
-  const graceMs = evidence.lives[life - 1]?.role === "worker" ? evidence.setting.timings.workerLostMs : 0;
+  const graceMs = wasGranted(evidence, instance, run) ? evidence.setting.timings.workerLostMs : 0;
   const told = evidence.calls.filter(
     ({ operation, outcome, instanceId }) => operation === "pause" && outcome === "ok" && instanceId === instance.id,
   );
@@ -52,11 +53,17 @@ function pausesOf(evidence: Evidence, instance: InstanceCommits, { life, start }
       answered !== undefined &&
       isBefore(from, answered) &&
       (to === undefined || isBefore(answered, to)) &&
-      start.at >= answered.at + graceMs
+      run.start.at >= answered.at + graceMs
         ? [{ from: answered, to }]
         : [],
     ),
   );
+}
+
+/** Whether it came to its process by message. */
+function wasGranted({ lives, claims }: Evidence, { key }: InstanceCommits, { life, start }: JobRun): boolean {
+  const owner = claims.findLast((claim) => claim.shard === shardOfKey(key) && isBefore(claim, start))?.life;
+  return lives[life - 1]?.role === "worker" || (owner !== undefined && owner !== life);
 }
 
 function checkRun({ attemptId, name, start }: JobRun, trace: Trace, pauses: Trace["pauses"]): string[] {
