@@ -69,7 +69,7 @@ describe("the console in a browser", () => {
     for (const screen of all) {
       await shown.follow(screen);
       await shown.page.locator("main h1").first().waitFor();
-      await shown.page.locator("main .loading").waitFor({ state: "detached" });
+      await shown.page.waitForFunction("document.querySelector('main .loading') === null");
       for (const theme of ["light", "dark"]) {
         assert.deepEqual(await shown.seriousProblems(), [], `${screen} in ${theme}`);
         await shown.press(/^Theme/);

@@ -47,6 +47,17 @@ function partsOf(at: number, zone: Zone): Parts {
   };
 }
 
+/** The beginning of the day in which a moment lies. */
+export function startOfDay(at: number, zone: Zone): number {
+  if (zone === "utc") return Math.floor(at / dayMs) * dayMs;
+  return new Date(at).setHours(0, 0, 0, 0);
+}
+
+/** `2026-03-02`. */
+export function formatDate(at: number, zone: Zone): string {
+  return partsOf(at, zone).date;
+}
+
 /** `03:12:07` today, `03-02 03:12` otherwise. */
 export function formatTime(at: number, zone: Zone, now: number): string {
   const { date, time } = partsOf(at, zone);

@@ -1,7 +1,7 @@
 import { Input } from "antd";
 import { useMemo, useState } from "react";
 import type { HistoryTurn } from "../api/model.ts";
-import { formatClock } from "../base/format.ts";
+import { formatClock, formatExact, type Zone } from "../base/format.ts";
 import { usePreferences } from "../base/preferences.ts";
 import { JsonView } from "../parts/json-view.tsx";
 import { EmptyState } from "../parts/page.tsx";
@@ -42,11 +42,11 @@ const loud: Readonly<Record<string, string>> = {
 
 export function HistoryTab({ turns, taskNames, place, onTravel }: HistoryTabProps) {
   const text = useText(instanceText);
-  const { zone } = usePreferences();
   const [wanted, setWanted] = useState("");
   const [open, setOpen] = useState<number>();
   const lines = useMemo(() => linesOf(turns), [turns]);
-  const summaries = useMemo(() => lines.map(({ event }) => summaryOf(event, taskNames)), [lines, taskNames]);
+  const { zone } = usePreferences();
+  const summaries = useSummaries(lines, taskNames, zone);
   const shown = useMemo(() => {
     const search = wanted.trim().toLowerCase();
     const isHit = (number: number): boolean => {
@@ -116,8 +116,15 @@ function linesOf(turns: readonly HistoryTurn[]): Line[] {
   );
 }
 
+function useSummaries(lines: readonly Line[], names: ReadonlyMap<number, string>, zone: Zone): readonly string[] {
+  return useMemo(() => lines.map(({ event }) => summaryOf(event, names, zone)), [lines, names, zone]);
+}
+
+/** Fields that hold a moment; what began when is in the timeline. */
+const momentFields = new Set(["dueAt", "retryAt", "wakeAt", "deadline"]);
+
 /** The fields of an event in one line, tasks by their names. */
-function summaryOf(event: HistoryTurn["events"][number], names: ReadonlyMap<number, string>): string {
+function summaryOf(event: HistoryTurn["events"][number], names: ReadonlyMap<number, string>, zone: Zone): string {
   const { type: _type, ...fields } = event as Record<string, unknown>;
   const nameOf = (task: unknown): string => names.get(task as number) ?? `#${String(task)}`;
   const parts: string[] = [];
@@ -125,6 +132,8 @@ function summaryOf(event: HistoryTurn["events"][number], names: ReadonlyMap<numb
     if (key === "task") parts.push(nameOf(value));
     else if (key === "tasks" && Array.isArray(value)) parts.push(value.slice(0, 6).map(nameOf).join(", "));
     else if (key === "failure") parts.push((value as { message: string }).message);
+    else if (key === "startedAt") continue;
+    else if (momentFields.has(key) && typeof value === "number") parts.push(`${key} ${formatExact(value, zone)}`);
     else if (typeof value === "string" || typeof value === "number") parts.push(`${key} ${value}`);
     else if (value !== null && value !== undefined) parts.push(key);
   }

@@ -126,6 +126,7 @@ function InstanceBody({ live, tab }: { readonly live: InstanceView; readonly tab
     logs: <LogsTab id={id} isOver={hasEnded(live.status)} task={selected} onTask={select} taskNames={taskNames} />,
     data: <DataTab view={view} turns={turns} pastContext={past?.context} />,
   };
+  const panel = { view, topology, rows: timeline.rows, isPast: past !== undefined, onOperation: setOperation };
   return (
     <div className="instance">
       <InstanceHead view={view} isPast={past !== undefined} traceId={traceIdOf(turns)} onOperation={setOperation} />
@@ -144,20 +145,16 @@ function InstanceBody({ live, tab }: { readonly live: InstanceView; readonly tab
           <TimeSlider turns={turns} marks={timeline.marks} place={place} onTravel={travel} />
         </div>
         <aside className="instance-side">
-          <WhyPanel view={view} isPast={past !== undefined} onSelect={select} onOperation={setOperation} />
+          <WhyPanel {...panel} isShort={task !== undefined} onSelect={select} />
           {task === undefined ? (
             <p className="quiet small side-hint">{text.nothingSelected}</p>
           ) : (
             <TaskPanel
-              view={view}
+              {...panel}
               task={task}
-              topology={topology}
-              rows={timeline.rows}
               turns={shownTurns}
-              isPast={past !== undefined}
               onClose={() => select(undefined)}
               onLogs={() => openTab("logs")}
-              onOperation={setOperation}
             />
           )}
         </aside>

@@ -4,7 +4,6 @@ import { call } from "../api/client.ts";
 import type { HistoryTurn, InstanceView, TaskView, Topology } from "../api/model.ts";
 import { useMay } from "../api/session-context.ts";
 import { waitTextOf } from "../api/waits.ts";
-import { formatDuration } from "../base/format.ts";
 import { instancePath } from "../base/place.ts";
 import { Icon } from "../parts/icon.tsx";
 import { JsonView } from "../parts/json-view.tsx";
@@ -15,6 +14,7 @@ import type { Row } from "../timeline/attempts.ts";
 import { useText } from "../text/define-text.ts";
 import { instanceText } from "../text/instance-text.ts";
 import { operationText } from "../text/operation-text.ts";
+import { AttemptList, FailureText } from "./attempt-list.tsx";
 import { MapItems } from "./map-items.tsx";
 import type { Operation } from "./operation-dialog.tsx";
 import { taskOperations } from "./operations.ts";
@@ -39,6 +39,10 @@ export function TaskPanel(props: TaskPanelProps) {
   const mayOperate = useMay("operator");
   const operations = mayOperate && !isPast ? taskOperations({ view, task, topology, text: words }) : [];
   const wait = waitTextOf(task);
+  const attempts = rows.filter(({ name }) => name === task.name);
+  const runs = attempts.flatMap(({ bars }) => bars.filter(({ kind }) => kind === "run"));
+  const isListed = runs.some(({ failure }) => failure !== undefined);
+  const hasAttempts = runs.length > 1 || isListed;
   return (
     <section className="task-panel">
       <header className="panel-head">
@@ -83,20 +87,21 @@ export function TaskPanel(props: TaskPanelProps) {
         </Button>
       </div>
       <MapItems key={task.name} instanceId={view.instanceId} task={task} isPast={isPast} />
-      <Attempts rows={rows.filter(({ name }) => name === task.name)} />
-      {task.failure !== undefined && (
+      {hasAttempts && (
+        <>
+          <h3>{text.attempts}</h3>
+          <AttemptList rows={attempts} />
+        </>
+      )}
+      {task.failure !== undefined && !isListed && (
         <>
           <h3>{text.lastFailure}</h3>
-          <pre className="failure-text">{failureText(task.failure)}</pre>
+          <FailureText failure={task.failure} isOpen />
         </>
       )}
       <TaskOutput task={task} turns={turns} view={view} isPast={isPast} />
     </section>
   );
-}
-
-function failureText({ type, message, stack = "" }: NonNullable<TaskView["failure"]>): string {
-  return stack.includes(message) ? stack : `${type}: ${message}\n${stack}`.trimEnd();
 }
 
 function Fact({ label, children }: { readonly label: string; readonly children: React.ReactNode }) {
@@ -124,31 +129,6 @@ function TaskProgress({ view, task, isPast }: Pick<TaskPanelProps, "view" | "tas
       <Progress percent={Math.round(progress.fraction * 100)} size="small" aria-label={text.progress} />
       {progress.message !== undefined && <p className="quiet small">{progress.message}</p>}
     </div>
-  );
-}
-
-function Attempts({ rows }: { readonly rows: readonly Row[] }) {
-  const text = useText(instanceText);
-  const runs = rows.flatMap(({ bars, generation }) => {
-    return bars.filter(({ kind }) => kind === "run").map((bar) => ({ ...bar, generation }));
-  });
-  if (runs.length < 2) return null;
-  return (
-    <>
-      <h3>{text.attempts}</h3>
-      <ol className="attempts">
-        {runs.map((run) => (
-          <li key={`${run.generation}.${run.attempt}.${run.from}`}>
-            <StatusMark status={run.to === undefined ? "Running" : run.status} />
-            <span>{run.attempt}</span>
-            <span className="quiet">{run.to === undefined ? "" : formatDuration(run.to - run.from)}</span>
-            <span className="attempt-message" title={run.message}>
-              {run.message ?? ""}
-            </span>
-          </li>
-        ))}
-      </ol>
-    </>
   );
 }
 

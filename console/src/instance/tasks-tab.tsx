@@ -61,7 +61,7 @@ export function TasksTab({ view, selected, onSelect }: TasksTabProps) {
         <span>{text.status}</span>
         <span>{text.duration}</span>
         <span>{text.attempt}</span>
-        <span>{text.wait}</span>
+        <span>{text.detail}</span>
       </div>
       <VirtualRows count={shown.length} rowHeight={rowHeight} label={text.tasks} className="fill">
         {(row) => {

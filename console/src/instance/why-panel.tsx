@@ -1,33 +1,41 @@
 import { Button } from "antd";
 import type { ReactNode } from "react";
 import { useMay } from "../api/session-context.ts";
-import type { InstanceView, TaskView } from "../api/model.ts";
+import type { InstanceView, TaskView, Topology } from "../api/model.ts";
 import type { Wait } from "../api/waits.ts";
-import { formatRunning, formatTime } from "../base/format.ts";
 import { instancePath, navigate } from "../base/place.ts";
-import { usePreferences } from "../base/preferences.ts";
-import { useNow } from "../base/server-clock.ts";
 import { hasEnded, toneOf } from "../base/status.ts";
+import { CopyButton } from "../parts/copy.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Moment } from "../parts/moment.tsx";
 import { StatusMark } from "../parts/status-tag.tsx";
+import type { Row } from "../timeline/attempts.ts";
 import { useText } from "../text/define-text.ts";
 import { operationText } from "../text/operation-text.ts";
 import { whyText } from "../text/why-text.ts";
+import { AttemptList, FailureText } from "./attempt-list.tsx";
 import type { Operation } from "./operation-dialog.tsx";
-import { eventOperation } from "./operations.ts";
+import { eventOperation, taskOperations } from "./operations.ts";
+import { useWaitSentence } from "./wait-sentence.ts";
 
 interface WhyPanelProps {
   readonly view: InstanceView;
+  readonly topology: Topology | undefined;
+  readonly rows: readonly Row[];
+  /** Without attempts and operations: those of a selected task are shown below. */
+  readonly isShort: boolean;
   readonly isPast: boolean;
   readonly onSelect: (task: string) => void;
   readonly onOperation: (operation: Operation) => void;
 }
 
 const shownMax = 8;
+/** Failures that are shown with every attempt. */
+const wholeMax = 2;
 
 /** Says why an instance waits, failed or ended: a sentence, since when, and what can be done. */
-export function WhyPanel({ view, isPast, onSelect, onOperation }: WhyPanelProps) {
+export function WhyPanel(props: WhyPanelProps) {
+  const { view, isPast } = props;
   const text = useText(whyText);
   const isOver = hasEnded(view.status);
   return (
@@ -42,11 +50,7 @@ export function WhyPanel({ view, isPast, onSelect, onOperation }: WhyPanelProps)
           </div>
         </div>
       )}
-      {isOver ? (
-        <Ended view={view} onSelect={onSelect} />
-      ) : (
-        <Waits view={view} isPast={isPast} onSelect={onSelect} onOperation={onOperation} />
-      )}
+      {isOver ? <Ended {...props} /> : <Waits {...props} />}
     </section>
   );
 }
@@ -64,10 +68,12 @@ interface LineProps {
   readonly status: string;
   readonly since?: number | undefined;
   readonly action?: ReactNode;
+  /** Over the whole width of the panel. */
+  readonly below?: ReactNode;
   readonly children: ReactNode;
 }
 
-function WhyLine({ status, since, action, children }: LineProps) {
+function WhyLine({ status, since, action, below, children }: LineProps) {
   const text = useText(whyText);
   return (
     <li className="why-line">
@@ -81,6 +87,7 @@ function WhyLine({ status, since, action, children }: LineProps) {
         )}
       </div>
       {action}
+      {below !== undefined && <div className="why-below">{below}</div>}
     </li>
   );
 }
@@ -93,7 +100,7 @@ function SmallButton({ label, onClick }: { readonly label: string; readonly onCl
   );
 }
 
-function Waits({ view, isPast, onSelect, onOperation }: WhyPanelProps) {
+function Waits({ view, isPast, onSelect, onOperation }: Omit<WhyPanelProps, "topology" | "rows" | "isShort">) {
   const text = useText(whyText);
   const words = useText(operationText);
   const mayOperate = useMay("operator");
@@ -151,106 +158,55 @@ interface WaitLineProps {
   readonly raise: (name: string) => ReactNode;
 }
 
-function WaitLine({ wait, onSelect, raise }: WaitLineProps) {
+/** Where the code waits, as the live run knows it. */
+function CodeLine({ wait }: { readonly wait: Wait }) {
   const text = useText(whyText);
-  const now = useNow();
-  const { zone } = usePreferences();
-  const place =
-    !("line" in wait) || wait.line === undefined ? null : (
-      <code className="small">{text.codeLine(wait.line.file, wait.line.line)}</code>
-    );
-  const until = (at: number): string => formatRunning(Math.max(0, at - now));
-  switch (wait.kind) {
-    case "timer":
-      return (
-        <WhyLine status="Pending" since={wait.since}>
-          {text.timer(formatTime(wait.dueAt, zone, now), until(wait.dueAt))} {place}
-        </WhyLine>
-      );
-    case "event":
-      return (
-        <WhyLine status="Pending" since={wait.since} action={raise(wait.name)}>
-          {text.event(wait.name)}
-          {wait.dueAt !== undefined && text.eventUntil(formatTime(wait.dueAt, zone, now))} {place}
-        </WhyLine>
-      );
-    case "update":
-      return (
-        <WhyLine status="Pending" since={wait.since}>
-          {text.update(wait.name)}
-        </WhyLine>
-      );
-    case "child": {
-      const { childInstanceId: child } = wait;
-      const open =
-        child === undefined ? null : <SmallButton label={text.open} onClick={() => navigate(instancePath(child))} />;
-      return (
-        <WhyLine status="Running" since={wait.since} action={open}>
-          {text.child(wait.taskName)} {place}
-        </WhyLine>
-      );
-    }
-    case "instance":
-      return (
-        <WhyLine status={wait.reason === "paused" ? "Paused" : "Ready"} since={wait.since}>
-          {wait.by === undefined ? text.instance(wait.text) : text.pausedBy(wait.by)}
-          {wait.note !== undefined && `: “${wait.note}”`}
-        </WhyLine>
-      );
-    default:
-      return <TaskWaitLine wait={wait} onSelect={onSelect} until={until} />;
-  }
-}
-
-interface TaskWaitProps {
-  readonly wait: Extract<Wait, { kind: "task" }>;
-  readonly onSelect: (task: string) => void;
-  readonly until: (at: number) => string;
-}
-
-function TaskWaitLine({ wait, onSelect, until }: TaskWaitProps) {
-  const text = useText(whyText);
-  const mayOperate = useMay("operator");
-  const { taskName: task, reason, slots, max, retryAt, attempt } = wait;
-  const select = <SmallButton label={text.select} onClick={() => onSelect(task)} />;
-  if (reason === "running") {
-    return (
-      <WhyLine status="Running" since={wait.since} action={select}>
-        {text.running(task, attempt)}
-      </WhyLine>
-    );
-  }
-  if (reason === "retry" && retryAt !== undefined) {
-    return (
-      <WhyLine status="Failed" since={wait.since} action={select}>
-        {text.retry(task, attempt, until(retryAt))}
-      </WhyLine>
-    );
-  }
-  if ((reason === "domain" || reason === "slot") && slots !== undefined) {
-    const resize = <SmallButton label={text.resize} onClick={() => navigate("/domains")} />;
-    return (
-      <WhyLine status="Pending" since={wait.since} action={mayOperate ? resize : select}>
-        {text.domain(task, slots.domain, slots.running, slots.size, slots.waiting)}
-      </WhyLine>
-    );
-  }
-  if (reason === "no-worker") {
-    const workers = <SmallButton label={text.workers} onClick={() => navigate("/workers")} />;
-    return (
-      <WhyLine status="Pending" since={wait.since} action={workers}>
-        {text.noWorker(task, wait.text)}
-      </WhyLine>
-    );
-  }
+  if (!("line" in wait) || wait.line === undefined) return null;
+  const { file, line } = wait.line;
   return (
-    <WhyLine status="Pending" since={wait.since} action={select}>
-      {reason === "instance-limit" && max !== undefined ? text.limit(task, max) : text.other(task, wait.text)}
+    <div className="code-line">
+      <code title={`${file}:${line}`}>{text.codeLine(file.slice(file.lastIndexOf("/") + 1), line)}</code>
+      <CopyButton value={`${file}:${line}`} />
+    </div>
+  );
+}
+
+function WaitLine({ wait, onSelect, raise }: WaitLineProps) {
+  const sentence = useWaitSentence();
+  return (
+    <WhyLine status={statusOf(wait)} since={wait.since} action={<WaitAction {...{ wait, onSelect, raise }} />}>
+      {sentence(wait)}
+      <CodeLine wait={wait} />
     </WhyLine>
   );
 }
 
-function Ended({ view, onSelect }: Pick<WhyPanelProps, "view" | "onSelect">) {
+function statusOf(wait: Wait): string {
+  if (wait.kind === "child") return "Running";
+  if (wait.kind === "instance") return wait.reason === "paused" ? "Paused" : "Ready";
+  if (wait.kind !== "task") return "Pending";
+  if (wait.reason === "running") return "Running";
+  return wait.reason === "retry" ? "Failed" : "Pending";
+}
+
+function WaitAction({ wait, onSelect, raise }: WaitLineProps) {
+  const text = useText(whyText);
+  const mayOperate = useMay("operator");
+  if (wait.kind === "event") return raise(wait.name);
+  if (wait.kind === "child") {
+    const { childInstanceId: child } = wait;
+    return child === undefined ? null : <SmallButton label={text.open} onClick={() => navigate(instancePath(child))} />;
+  }
+  if (wait.kind !== "task") return null;
+  if (wait.reason === "no-worker") return <SmallButton label={text.workers} onClick={() => navigate("/workers")} />;
+  if ((wait.reason === "domain" || wait.reason === "slot") && wait.slots !== undefined && mayOperate) {
+    return <SmallButton label={text.resize} onClick={() => navigate("/domains")} />;
+  }
+  return <SmallButton label={text.select} onClick={() => onSelect(wait.taskName)} />;
+}
+
+function Ended(props: WhyPanelProps) {
+  const { view, isShort } = props;
   const text = useText(whyText);
   const failed = view.tasks.filter(({ status }) => toneOf(status) === "failed");
   const notRun = view.tasks.filter(({ cause }) => cause === "upstream-failed" || cause === "instance-ended").length;
@@ -266,7 +222,7 @@ function Ended({ view, onSelect }: Pick<WhyPanelProps, "view" | "onSelect">) {
       {view.status === "Failed" && failed.length === 0 && <WhyLine status="Failed">{view.reason}</WhyLine>}
       {view.withSkippedFailures && <li className="quiet">{text.skippedFailures(failed.length)}</li>}
       {failed.slice(0, shownMax).map((task) => (
-        <FailedTask key={task.name} task={task} onSelect={onSelect} />
+        <FailedTask key={task.name} {...props} task={task} isWhole={failed.length <= wholeMax && !isShort} />
       ))}
       {failed.length > shownMax && <li className="quiet small">{text.more(failed.length - shownMax)}</li>}
       {notRun > 0 && <li className="quiet small">{text.notRun(notRun)}</li>}
@@ -274,17 +230,45 @@ function Ended({ view, onSelect }: Pick<WhyPanelProps, "view" | "onSelect">) {
   );
 }
 
-function FailedTask({ task, onSelect }: { readonly task: TaskView; readonly onSelect: (task: string) => void }) {
+interface FailedTaskProps extends Pick<
+  WhyPanelProps,
+  "view" | "topology" | "rows" | "isPast" | "onSelect" | "onOperation"
+> {
+  readonly task: TaskView;
+  /** With every attempt and what can be done: where there are few failures. */
+  readonly isWhole: boolean;
+}
+
+function FailedTask({ task, view, topology, rows, isPast, isWhole, onSelect, onOperation }: FailedTaskProps) {
   const text = useText(whyText);
+  const words = useText(operationText);
+  const mayOperate = useMay("operator");
   const sentence = task.status === "TimeoutFailed" ? text.timedOutTask : text.failedTask;
+  const operations = mayOperate && !isPast && isWhole ? taskOperations({ view, task, topology, text: words }) : [];
+  const attempts = rows.filter(({ name }) => name === task.name);
+  const isListed = attempts.some(({ bars }) => bars.some(({ failure }) => failure !== undefined));
   return (
     <WhyLine
       status={task.status}
       since={task.endedAt}
       action={<SmallButton label={text.select} onClick={() => onSelect(task.name)} />}
+      below={
+        isWhole && (
+          <>
+            {isListed && <AttemptList rows={attempts} />}
+            {operations.length > 0 && (
+              <div className="panel-actions">
+                {operations.map((operation) => (
+                  <SmallButton key={operation.key} label={operation.label} onClick={() => onOperation(operation)} />
+                ))}
+              </div>
+            )}
+          </>
+        )
+      }
     >
       <strong>{sentence(task.name, task.attempt)}</strong>
-      {task.failure !== undefined && <pre className="failure-text">{task.failure.message}</pre>}
+      {task.failure !== undefined && !(isWhole && isListed) && <FailureText failure={task.failure} isOpen={isWhole} />}
     </WhyLine>
   );
 }

@@ -117,7 +117,9 @@ function BulkAllDialog({ operation, filter, onClose }: DialogProps) {
   const isReady = count > 0 && (!needsNote || note.trim() !== "") && (!needsCount || typed === String(count));
   const start = (): void => {
     const createdTo = preview.data?.createdTo;
-    const bounded = { ...filterOf(filter), ...(createdTo !== undefined && { createdTo }) };
+    // The server's bound is the moment of its count; a day that was chosen may end before it.
+    const ends = [createdTo, filter.createdTo].filter((end) => end !== undefined);
+    const bounded = { ...filterOf(filter), ...(ends.length > 0 && { createdTo: Math.min(...ends) }) };
     begin({ operation, filter: bounded, ...(needsNote && { reason: note.trim() }) });
   };
   const button = text.bulkButton(verb, count);

@@ -3,6 +3,8 @@ import { useEffect, useState } from "react";
 import type { InstanceSummary } from "../api/model.ts";
 import { shortId } from "../base/format.ts";
 import { instancePath, navigate, workflowPath } from "../base/place.ts";
+import { hasEnded } from "../base/status.ts";
+import { useWaitSentence } from "../instance/wait-sentence.ts";
 import { Link } from "../parts/link.tsx";
 import { Moment, TimeSpan } from "../parts/moment.tsx";
 import { StatusTag } from "../parts/status-tag.tsx";
@@ -18,9 +20,11 @@ interface InstanceTableProps {
     readonly onChange: (ids: ReadonlySet<string>) => void;
   } | null;
   readonly showsWorkflow?: boolean;
+  /** Rows with newer waits than those of the list. */
+  readonly waits?: ReadonlyMap<string, InstanceSummary>;
 }
 
-export function InstanceTable({ rows, selection, showsWorkflow = true }: InstanceTableProps) {
+export function InstanceTable({ rows, selection, showsWorkflow = true, waits }: InstanceTableProps) {
   const text = useText(instancesText);
   const [active, setActive] = useState(-1);
   useEffect(() => setActive(-1), [rows.length]);
@@ -71,6 +75,7 @@ export function InstanceTable({ rows, selection, showsWorkflow = true }: Instanc
               isSelected={selection?.ids.has(row.instanceId) ?? false}
               onToggle={selection === null ? undefined : () => toggle(row.instanceId)}
               showsWorkflow={showsWorkflow}
+              waits={waits?.get(row.instanceId) ?? row}
             />
           ))}
         </tbody>
@@ -85,11 +90,23 @@ interface RowProps {
   readonly isSelected: boolean;
   readonly onToggle: (() => void) | undefined;
   readonly showsWorkflow: boolean;
+  readonly waits: InstanceSummary;
 }
 
-function InstanceRow({ row, isActive, isSelected, onToggle, showsWorkflow }: RowProps) {
+/** Why an instance failed, or what it does and waits for. One that succeeded needs no word. */
+function useWhy(row: InstanceSummary, waits: InstanceSummary): string {
   const text = useText(instancesText);
-  const why = row.quarantined === null ? (row.reason ?? "") : `${text.quarantined}: ${row.quarantined}`;
+  const sentence = useWaitSentence();
+  if (row.quarantined !== null) return `${text.quarantined}: ${row.quarantined}`;
+  const [first] = waits.waiting ?? [];
+  if (hasEnded(row.status) || first === undefined) return row.reason ?? "";
+  const more = (waits.waitingTotal ?? 1) - 1;
+  return more > 0 ? `${sentence(first)}${text.moreWaits(more)}` : sentence(first);
+}
+
+function InstanceRow({ row, isActive, isSelected, onToggle, showsWorkflow, waits }: RowProps) {
+  const text = useText(instancesText);
+  const why = useWhy(row, waits);
   return (
     <tr aria-selected={isSelected} data-active={isActive}>
       {onToggle !== undefined && (
@@ -98,11 +115,22 @@ function InstanceRow({ row, isActive, isSelected, onToggle, showsWorkflow }: Row
         </td>
       )}
       <td className="fit">
-        <StatusTag status={row.status} attention={row.quarantined !== null} />
+        <span className="narrow-mark">
+          <StatusTag status={row.status} attention={row.quarantined !== null} />
+        </span>
       </td>
       {showsWorkflow && (
         <td className="name">
           <Link to={workflowPath(row.workflowName)}>{row.workflowName}</Link>
+          {why !== "" && (
+            <Link
+              className="narrow-why why-cell"
+              data-failed={row.status === "Failed"}
+              to={instancePath(row.instanceId)}
+            >
+              {why}
+            </Link>
+          )}
         </td>
       )}
       <td>
@@ -116,7 +144,7 @@ function InstanceRow({ row, isActive, isSelected, onToggle, showsWorkflow }: Row
       <td className="number">
         <TimeSpan from={row.createdAt} to={row.endedAt} />
       </td>
-      <td className="hide-narrow wide ellipsis quiet">
+      <td className="hide-narrow wide ellipsis why-cell" data-failed={row.status === "Failed"}>
         <Tooltip title={why.length > 60 ? why : ""}>{why}</Tooltip>
       </td>
     </tr>

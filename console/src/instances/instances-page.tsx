@@ -1,9 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
-import { Button, Input, Select, Switch } from "antd";
+import { Button, Input, Select, Switch, Tag } from "antd";
 import { useEffect, useState } from "react";
 import { call } from "../api/client.ts";
 import { useMay } from "../api/session-context.ts";
+import { formatDate, type Zone } from "../base/format.ts";
 import { changeQuery, navigate, usePlace } from "../base/place.ts";
+import { usePreferences } from "../base/preferences.ts";
 import { serverNow } from "../base/server-clock.ts";
 import { toneOf } from "../base/status.ts";
 import { Card, EmptyState, Loading, PageHead, Problem } from "../parts/page.tsx";
@@ -13,7 +15,7 @@ import { instancesText } from "../text/instances-text.ts";
 import { BulkAll } from "./bulk-all.tsx";
 import { BulkBar } from "./bulk-bar.tsx";
 import { InstanceTable } from "./instance-table.tsx";
-import { useInstances } from "./use-instances.ts";
+import { useInstances, useWaits } from "./use-instances.ts";
 
 const statuses = ["Running", "Ready", "Paused", "Failed", "Terminated", "Success"] as const;
 const spans: Readonly<Record<string, number>> = { "1h": 3_600_000, "24h": 86_400_000, "7d": 604_800_000 };
@@ -32,8 +34,10 @@ export function InstancesPage() {
     status: query.get("status") ?? undefined,
     workflow: query.get("workflow") ?? undefined,
     idPrefix: query.get("q") ?? undefined,
-    createdFrom: span === undefined ? undefined : Math.floor(openedAt - span),
+    createdFrom: span === undefined ? momentOf(query.get("from")) : Math.floor(openedAt - span),
+    createdTo: momentOf(query.get("to")),
   };
+  const waits = useWaits(filter);
   const { list, rows, freshCount, refresh } = useInstances(filter, query.get("system") !== null);
   const isFiltered = [...query.keys()].length > 0;
   const chosen = rows.filter(({ instanceId }) => ids.has(instanceId));
@@ -56,7 +60,9 @@ export function InstancesPage() {
       {list.error !== null && <Problem error={list.error} onRetry={refresh} />}
       <Card flush>
         {list.data === undefined && list.error === null && <Loading rows={12} />}
-        {rows.length > 0 && <InstanceTable rows={rows} selection={mayOperate ? { ids, onChange: setIds } : null} />}
+        {rows.length > 0 && (
+          <InstanceTable rows={rows} waits={waits} selection={mayOperate ? { ids, onChange: setIds } : null} />
+        )}
         {list.data !== undefined && rows.length === 0 && (isFiltered ? <NoHits /> : <NoInstances />)}
         {rows.length > 0 && (
           <div className="table-foot">
@@ -74,6 +80,12 @@ export function InstancesPage() {
       <BulkBar rows={chosen} onDone={refresh} onClear={() => setIds(noIds)} />
     </>
   );
+}
+
+/** A moment of the address, such as 2026-03-02T00:00:00Z. */
+function momentOf(text: string | null): number | undefined {
+  const at = Date.parse(text ?? "");
+  return Number.isNaN(at) ? undefined : at;
 }
 
 function NoHits() {
@@ -102,6 +114,8 @@ function Filters() {
     queryFn: () => call("listWorkflows", { query: { limit: 1000 } }),
     staleTime: 30_000,
   });
+  const { zone } = usePreferences();
+  const [from, to] = [query.get("from"), query.get("to")];
   const names = (workflows.data?.items ?? []).map(({ name }) => ({ value: name, label: name }));
   return (
     <div className="filters">
@@ -135,8 +149,13 @@ function Filters() {
           { value: "24h", label: text.day },
           { value: "7d", label: text.week },
         ]}
-        onChange={(range: string) => changeQuery({ range })}
+        onChange={(chosen: string) => changeQuery({ range: chosen, from: undefined, to: undefined })}
       />
+      {from !== null && to !== null && (
+        <Tag closable onClose={() => changeQuery({ from: undefined, to: undefined })}>
+          {spanText(from, to, zone)}
+        </Tag>
+      )}
       <StatusChips />
       <label className="inline-field quiet">
         <Switch
@@ -149,6 +168,14 @@ function Filters() {
       </label>
     </div>
   );
+}
+
+/** The one day that the address names, or both ends. */
+function spanText(from: string, to: string, zone: Zone): string {
+  const [first, last] = [momentOf(from), momentOf(to)];
+  if (first === undefined || last === undefined) return `${from} – ${to}`;
+  const ends = [formatDate(first, zone), formatDate(last, zone)];
+  return [...new Set(ends)].join(" – ");
 }
 
 function StatusChips() {

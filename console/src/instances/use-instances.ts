@@ -1,5 +1,5 @@
-import { type InfiniteData, useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { type InfiniteData, useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMemo, useState } from "react";
 import type { DataOf } from "../../../src/api/routes.ts";
 import type { WatchedChange } from "../../../src/client/watch.ts";
 import { call } from "../api/client.ts";
@@ -11,6 +11,7 @@ export interface InstanceFilter {
   readonly workflow: string | undefined;
   readonly idPrefix: string | undefined;
   readonly createdFrom: number | undefined;
+  readonly createdTo: number | undefined;
 }
 
 type Page = DataOf<"listInstances">;
@@ -26,8 +27,8 @@ export function useInstances(filter: InstanceFilter, showsSystem: boolean) {
     queryKey,
     initialPageParam: undefined as string | undefined,
     queryFn: ({ pageParam }) => {
-      const given = Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
-      return call("listInstances", { query: { ...given, limit: pageSize, ...(pageParam && { cursor: pageParam }) } });
+      const query = { ...queryOf(filter), waits: "true", limit: pageSize };
+      return call("listInstances", { query: { ...query, ...(pageParam && { cursor: pageParam }) } });
     },
     getNextPageParam: (page: Page) => page.next ?? undefined,
     refetchOnWindowFocus: false,
@@ -41,6 +42,8 @@ export function useInstances(filter: InstanceFilter, showsSystem: boolean) {
     .flatMap(({ items }) => items)
     .filter(({ workflowName }) => isShown(workflowName));
   const readAgain = useThrottled(refresh, 1000);
+  // After a gap in what was heard: the pages that are shown are read again, and the reader keeps the place.
+  const catchUp = (): void => void client.invalidateQueries({ queryKey });
   useChanges(
     filter.workflow === undefined ? { all: true } : { workflow: filter.workflow },
     (changes) => {
@@ -54,9 +57,31 @@ export function useInstances(filter: InstanceFilter, showsSystem: boolean) {
       if (rows.length < 20) readAgain();
       else setFresh((before) => new Set([...before, ...added.map(({ instanceId }) => instanceId)]));
     },
-    refresh,
+    catchUp,
   );
   return { list, rows, freshCount: fresh.size, refresh };
+}
+
+function queryOf(filter: InstanceFilter) {
+  return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
+}
+
+const unfinished = ["Running", "Ready", "Paused"];
+const waitsMax = 50;
+
+/** What the newest unfinished instances of a list wait for, read again every few seconds: waits change without a turn. */
+export function useWaits(filter: InstanceFilter): ReadonlyMap<string, InstanceSummary> {
+  const chosen = filter.status?.split(",").filter((status) => unfinished.includes(status)) ?? unfinished;
+  const found = useQuery({
+    queryKey: ["instance-waits", filter],
+    queryFn: () => {
+      const query = { ...queryOf(filter), status: chosen.join(","), waits: "true", limit: waitsMax };
+      return call("listInstances", { query });
+    },
+    enabled: chosen.length > 0,
+    refetchInterval: 5000,
+  });
+  return useMemo(() => new Map((found.data?.items ?? []).map((row) => [row.instanceId, row])), [found.data]);
 }
 
 function withChanges(

@@ -18,10 +18,13 @@ const words = defineText({
 });
 
 const dayMs = 86_400_000;
+/** How far ahead a span says more than a date. */
+const weeksMs = 14 * dayMs;
 
 function coarse(ms: number): string {
   if (ms < 60_000) return `${Math.floor(ms / 1000)} s`;
   if (ms < 3_600_000) return `${Math.floor(ms / 60_000)} min`;
+  if (ms >= dayMs) return `${Math.floor(ms / dayMs)} d ${Math.floor((ms % dayMs) / 3_600_000)} h`;
   return `${Math.floor(ms / 3_600_000)} h ${String(Math.floor((ms % 3_600_000) / 60_000)).padStart(2, "0")} min`;
 }
 
@@ -34,7 +37,7 @@ export function Moment({ at }: { readonly at: number }) {
   let shown = formatTime(at, zone, now);
   if (Math.abs(distance) < 1000) shown = text.now;
   else if (distance > 0 && distance < dayMs) shown = text.ago(coarse(distance));
-  else if (distance < 0 && distance > -dayMs) shown = text.ahead(coarse(-distance));
+  else if (distance < 0 && distance > -weeksMs) shown = text.ahead(coarse(-distance));
   return (
     <Tooltip title={formatExact(at, zone)}>
       <time dateTime={new Date(at).toISOString()} className="nowrap">

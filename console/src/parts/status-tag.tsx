@@ -21,7 +21,7 @@ export function StatusTag({ status, attention, label }: StatusTagProps) {
   return (
     <span className={`status tone-${toneOf(status)}`}>
       <Outline path={formOf(status)} size={14} />
-      {label ?? word(status)}
+      <span className="status-word">{label ?? word(status)}</span>
       {attention === true && <span className="attention-mark">▲</span>}
     </span>
   );

@@ -17,6 +17,7 @@ import { shellText } from "../text/shell-text.ts";
 import { systemText } from "../text/system-text.ts";
 import { newScheduleOperation, scheduleOperations } from "./schedule-operations.ts";
 import { timingText } from "./schedule-timing.ts";
+import { useSchedules } from "./use-schedules.ts";
 
 /** The dialog of an operation; what is shown is read again after it. */
 function useOperation() {
@@ -34,11 +35,7 @@ export function SchedulesPage() {
   const title = useText(shellText).schedules;
   const mayOperate = useMay("operator");
   const { open, dialog } = useOperation();
-  const schedules = useQuery({
-    queryKey: ["schedules"],
-    queryFn: () => call("listSchedules"),
-    refetchInterval: 10_000,
-  });
+  const schedules = useSchedules();
   return (
     <>
       <PageHead

@@ -34,6 +34,7 @@ export const instanceText = defineText({
     started: "Started",
     worker: "Worker",
     wait: "Waits for",
+    detail: "Waits for, error or worker",
     child: "Child",
     openChild: "Open the child",
     subTaskOf: (parent: string) => `sub-task of ${parent}`,
@@ -79,6 +80,7 @@ export const instanceText = defineText({
     traceId: "Trace",
     progress: "Progress",
     turns: (count: number) => `${count} turns`,
+    attemptNumber: (number: number) => `Attempt ${number}`,
   },
   zh: {
     graph: "图",
@@ -112,6 +114,7 @@ export const instanceText = defineText({
     started: "开始",
     worker: "工作节点",
     wait: "等待",
+    detail: "等待、错误或工作节点",
     child: "子实例",
     openChild: "打开子实例",
     subTaskOf: (parent: string) => `${parent} 的子任务`,
@@ -157,5 +160,6 @@ export const instanceText = defineText({
     traceId: "追踪",
     progress: "进度",
     turns: (count: number) => `${count} 个回合`,
+    attemptNumber: (number: number) => `第 ${number} 次尝试`,
   },
 });

@@ -10,7 +10,7 @@ export const instancesText = defineText({
     status: "Status",
     created: "Created",
     duration: "Duration",
-    why: "Why",
+    why: "Why, or what it waits for",
     idPrefix: "Id begins with",
     range: "Created within",
     anyTime: "Any time",
@@ -44,6 +44,7 @@ export const instancesText = defineText({
     failures: (count: number) => `${count} failed`,
     stop: "Stop",
     close: "Close",
+    moreWaits: (count: number) => `, and ${count} more`,
   },
   zh: {
     title: "实例",
@@ -87,5 +88,6 @@ export const instancesText = defineText({
     failures: (count: number) => `${count} 个失败`,
     stop: "停止",
     close: "关闭",
+    moreWaits: (count: number) => `，另有 ${count} 项`,
   },
 });

@@ -12,7 +12,9 @@ export interface Bar {
   /** Status of its end; `Running` while it lasts. */
   status: string;
   worker?: string;
+  /** Of a timer, when it is due. */
   message?: string;
+  failure?: TaskFailed["failure"];
 }
 
 export interface Row {
@@ -227,7 +229,10 @@ class TimelineBuilder {
     const status = event.timedOut === true ? "TimeoutFailed" : "Failed";
     this.#finish(event, at, status);
     const last = this.#rows.get(key)?.bars.at(-1);
-    if (last !== undefined) last.message = event.failure.message;
+    if (last !== undefined) {
+      last.message = event.failure.message;
+      last.failure = event.failure;
+    }
     const isFinal = event.retryAt === undefined;
     this.#mark(at, isFinal ? "failed" : "retry", this.#nameOf(event.task));
     if (!isFinal) this.#begin(event.task, { kind: "backoff", from: at, attempt: event.attempt });

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Button, Tabs } from "antd";
 import { lazy, Suspense, useMemo, useState } from "react";
 import { call } from "../api/client.ts";
-import type { WorkflowDetail } from "../api/model.ts";
+import type { ScheduleView, WorkflowDetail } from "../api/model.ts";
 import { useMay } from "../api/session-context.ts";
 import { changeQuery, navigate, usePlace, workflowPath } from "../base/place.ts";
 import { type Definition, definitionModel } from "../graph/definition-model.ts";
@@ -13,6 +13,8 @@ import { JsonView } from "../parts/json-view.tsx";
 import { Moment } from "../parts/moment.tsx";
 import { Card, EmptyState, Loaded, Loading, PageHead } from "../parts/page.tsx";
 import { Strip } from "../parts/strip.tsx";
+import { timingText } from "../schedules/schedule-timing.ts";
+import { schedulesOf, useSchedules } from "../schedules/use-schedules.ts";
 import { useText } from "../text/define-text.ts";
 import { workflowsText } from "../text/workflows-text.ts";
 import { RunGrid } from "./run-grid.tsx";
@@ -65,9 +67,11 @@ function WorkflowBody({ workflow, tab }: BodyProps) {
   const text = useText(workflowsText);
   const { name } = workflow;
   const { rows, list } = useInstances(
-    { workflow: name, status: undefined, idPrefix: undefined, createdFrom: undefined },
+    { workflow: name, status: undefined, idPrefix: undefined, createdFrom: undefined, createdTo: undefined },
     true,
   );
+  const all = useSchedules().data?.items ?? [];
+  const schedules = schedulesOf(all, name);
   const runs = (
     <Card flush>
       {rows.length === 0 && list.data !== undefined ? (
@@ -80,13 +84,13 @@ function WorkflowBody({ workflow, tab }: BodyProps) {
   const contents = {
     graph: <DefinitionTab workflow={workflow} />,
     runs,
-    grid: <RunGrid runs={rows} />,
-    schedule: <WorkflowScheduleTab workflow={workflow} />,
+    grid: <RunGrid runs={rows} onOlder={list.hasNextPage ? () => void list.fetchNextPage() : undefined} />,
+    schedule: <WorkflowScheduleTab workflow={workflow} schedules={schedules} />,
     versions: <VersionsTab workflow={workflow} />,
   };
   return (
     <>
-      <WorkflowHead workflow={workflow} strip={<Strip runs={rows} />} />
+      <WorkflowHead workflow={workflow} schedules={schedules} strip={<Strip runs={rows} />} />
       <Tabs
         size="small"
         activeKey={tab}
@@ -98,11 +102,17 @@ function WorkflowBody({ workflow, tab }: BodyProps) {
   );
 }
 
-function WorkflowHead({ workflow, strip }: { readonly workflow: WorkflowDetail; readonly strip: React.ReactNode }) {
+interface HeadProps {
+  readonly workflow: WorkflowDetail;
+  readonly schedules: readonly ScheduleView[];
+  readonly strip: React.ReactNode;
+}
+
+function WorkflowHead({ workflow, schedules, strip }: HeadProps) {
   const text = useText(workflowsText);
   const mayOperate = useMay("operator");
   const [operation, setOperation] = useState<Operation>();
-  const { name, version, cronExpr, enableSchedule, nextFireTimes, warning } = workflow;
+  const { name, version, warning } = workflow;
   const isSaved = workflow.origin === "catalogue";
   const remove: Operation = {
     key: "remove",
@@ -141,23 +151,30 @@ function WorkflowHead({ workflow, strip }: { readonly workflow: WorkflowDetail; 
       />
       <div className="workflow-facts">
         {strip}
-        {cronExpr !== null && (
-          <span>
-            <span className="mono">{cronExpr}</span>{" "}
-            <span className="quiet">
-              {workflow.timeZone} · {enableSchedule ? text.on : text.off}
-            </span>
-          </span>
-        )}
-        {nextFireTimes[0] !== undefined && (
-          <span>
-            <span className="quiet">{text.next}</span> <Moment at={nextFireTimes[0]} />
-          </span>
-        )}
+        {schedules[0] !== undefined && <NextRun schedule={schedules[0]} more={schedules.length - 1} />}
       </div>
       {warning !== null && <p className="problem tone-waiting">{warning}</p>}
       <OperationDialog operation={operation} onClose={() => setOperation(undefined)} />
     </>
+  );
+}
+
+/** When the schedule that is due first starts it; there may be others. */
+function NextRun({ schedule, more }: { readonly schedule: ScheduleView; readonly more: number }) {
+  const text = useText(workflowsText);
+  const { spec, isEnabled, nextAt } = schedule;
+  return (
+    <span>
+      <span className="mono">{timingText(spec)}</span>{" "}
+      {isEnabled && nextAt !== null ? (
+        <>
+          <span className="quiet">· {text.next}</span> <Moment at={nextAt} />
+        </>
+      ) : (
+        <span className="quiet">· {text.off}</span>
+      )}
+      {more > 0 && <span className="quiet"> · {text.moreSchedules(more)}</span>}
+    </span>
   );
 }
 

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Button, Input } from "antd";
 import { useMemo, useState } from "react";
 import { call } from "../api/client.ts";
-import type { InstanceSummary, WorkflowSummary } from "../api/model.ts";
+import type { InstanceSummary, ScheduleView, WorkflowSummary } from "../api/model.ts";
 import { useMay } from "../api/session-context.ts";
 import { NewWorkflowDialog } from "../editor/new-workflow-dialog.tsx";
 import { changeQuery, navigate, usePlace, workflowPath } from "../base/place.ts";
@@ -11,6 +11,8 @@ import { Link } from "../parts/link.tsx";
 import { Moment } from "../parts/moment.tsx";
 import { Card, EmptyState, Loaded, PageHead } from "../parts/page.tsx";
 import { Strip } from "../parts/strip.tsx";
+import { timingText } from "../schedules/schedule-timing.ts";
+import { schedulesOf, useSchedules } from "../schedules/use-schedules.ts";
 import { useText } from "../text/define-text.ts";
 import { workflowsText } from "../text/workflows-text.ts";
 
@@ -90,8 +92,24 @@ interface TableProps {
   readonly mayStart: boolean;
 }
 
+function ScheduleCell({ schedules }: { readonly schedules: readonly ScheduleView[] }) {
+  const text = useText(workflowsText);
+  const [first] = schedules;
+  if (first === undefined) return null;
+  return (
+    <>
+      <span className="mono">{timingText(first.spec)}</span>{" "}
+      <span className="quiet">
+        {first.isEnabled && first.nextAt !== null ? <Moment at={first.nextAt} /> : text.off}
+        {schedules.length > 1 && ` · ${text.moreSchedules(schedules.length - 1)}`}
+      </span>
+    </>
+  );
+}
+
 function WorkflowTable({ items, runs, mayStart }: TableProps) {
   const text = useText(workflowsText);
+  const schedules = useSchedules().data?.items ?? [];
   return (
     <div className="table-wrap">
       <table className="table">
@@ -117,9 +135,8 @@ function WorkflowTable({ items, runs, mayStart }: TableProps) {
               </td>
               <td className="hide-narrow quiet">{text[workflow.kind]}</td>
               <td className="number hide-narrow">{workflow.nodes ?? ""}</td>
-              <td className="hide-narrow mono">
-                {workflow.cronExpr ?? ""}{" "}
-                {workflow.cronExpr !== null && !workflow.enableSchedule && <span className="quiet">({text.off})</span>}
+              <td className="hide-narrow">
+                <ScheduleCell schedules={schedulesOf(schedules, workflow.name)} />
               </td>
               <td className="hide-narrow quiet">{workflow.updatedAt !== null && <Moment at={workflow.updatedAt} />}</td>
               {mayStart && (

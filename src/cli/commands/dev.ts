@@ -30,7 +30,7 @@ export function devCommand(doors: Doors): Command {
     .option("--watch", "restart when a source file below this folder changes")
     .option(
       "--demo",
-      "run a busy company's forty workflows instead of the examples, with a day of history if ./.heddle is new",
+      "run a busy company's forty workflows instead of the examples, with a week of history if ./.heddle is new",
     )
     .option("--json", "print one JSON document");
   return withConfigFlags(command).action(async (modules: string[], options: DevOptions) => {
@@ -148,7 +148,7 @@ async function startDemo(config: ServerConfig, doors: Doors): Promise<Started> {
     import("../../client/client.ts"),
   ]);
   if (!existsSync(config.data)) {
-    new Output({}).warn("Living through a day of history …");
+    new Output({}).warn("Living through a week of history …");
     mkdirSync(config.data, { recursive: true, mode: 0o700 });
     await runPast(doors, await doors.storage(config.storage));
   }

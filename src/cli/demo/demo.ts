@@ -9,10 +9,12 @@ import { demoWorkflows, orderWorkflow } from "./demo-workflows.ts";
 
 const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
+/** How far the past goes back. */
+const pastMs = 7 * dayMs;
 /** Between the starts of the past. */
-const stepMs = 5 * minuteMs;
-/** Between the starts while the server runs. */
-const liveMs = 10_000;
+const stepMs = 20 * minuteMs;
+/** Between the starts while the server runs: the ten slots of a new server keep up with it. */
+const liveMs = 30_000;
 
 /** Jobs and workflows of the demo, for a server that runs now. */
 export const demoParts: AppParts = { jobs: demoJobs(() => systemClock), workflows: demoWorkflows };
@@ -29,7 +31,17 @@ function inputOf(workflow: string, step: number): unknown {
   return workflow === orderWorkflow ? { order: `o-${4000 + step}`, euros: 20 + (step % 60) } : { run: step };
 }
 
-/** Lives through a day in seconds, up to now: starts workflows as time passes, and lets them run. */
+/** Id, workflow and due times. The past has those that are not due every few minutes. */
+const schedules: readonly (readonly [string, string, string])[] = [
+  ["nightly-etl", "nightly-etl", "0 2 * * *"],
+  ["sales-daily", "sales-daily", "30 5 * * 1-5"],
+  ["sync-shop", "sync-shop", "*/5 * * * *"],
+  ["sync-rates", "sync-rates", "*/2 * * * *"],
+  ["forecast-sales", "forecast-sales", "0 */4 * * *"],
+  ["recommendations", "recommendations", "15 3 * * *"],
+];
+
+/** Lives through a week in seconds, up to now: starts workflows as time passes, and lets them run. */
 export async function runPast(doors: Doors, storage: Store): Promise<void> {
   const started: { past?: PastEngine } = {};
   const clockOf = (): PastEngine["clock"] => {
@@ -37,15 +49,17 @@ export async function runPast(doors: Doors, storage: Store): Promise<void> {
     return started.past.clock;
   };
   const end = systemClock.now();
-  const workflows = demoWorkflows.filter((workflow) => "fn" in workflow);
   started.past = await doors.pastEngine({
     storage,
-    now: end - dayMs,
+    now: end - pastMs,
     jobs: demoJobs(clockOf),
-    workflows,
+    workflows: demoWorkflows,
     logger: silent,
   });
   const { engine, clock, stop } = started.past;
+  for (const [scheduleId, workflow, cron] of schedules.filter(([, , each]) => !each.startsWith("*/"))) {
+    await engine.schedules.create(scheduleId, { workflow, every: { cron } });
+  }
   for (let step = 0; clock.now() < end - stepMs; step++) {
     // The morning is busier than the night.
     for (let more = 0; more <= Math.max(0, Math.sin(step / 40) * 3); more++) {
@@ -66,15 +80,6 @@ const silent: Logger = {
   warn: () => undefined,
   error: () => undefined,
 };
-
-const schedules: readonly (readonly [string, string, string])[] = [
-  ["nightly-etl", "nightly-etl", "0 2 * * *"],
-  ["sales-daily", "sales-daily", "30 5 * * 1-5"],
-  ["sync-shop", "sync-shop", "*/5 * * * *"],
-  ["sync-rates", "sync-rates", "*/2 * * * *"],
-  ["forecast-sales", "forecast-sales", "0 */4 * * *"],
-  ["recommendations", "recommendations", "15 3 * * *"],
-];
 
 /** Keeps a running server busy: schedules, and a start every few seconds. Returns what stops it. */
 export async function keepBusy(client: HeddleClient): Promise<() => void> {
