@@ -59,7 +59,7 @@ export async function fill(store: Store, counts: { finished: number; unfinished:
     }
     const lastKey = Math.ceil(end / shards);
     const fences = epochs.map((epoch, shard): Fence => {
-      return { shard, epoch, number, lastKey: firstKey(shard) + lastKey, released: false };
+      return { shard, epoch, number, lastKey: firstKey(shard) + lastKey, released: end === all };
     });
     await store.commit({ fences, changes });
   }

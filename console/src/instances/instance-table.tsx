@@ -1,5 +1,5 @@
-import { Checkbox, Tooltip } from "antd";
-import { useEffect, useState } from "react";
+import { Checkbox } from "antd";
+import { memo, useCallback, useEffect, useRef, useState } from "react";
 import type { InstanceSummary } from "../api/model.ts";
 import { shortId } from "../base/format.ts";
 import { instancePath, navigate, workflowPath } from "../base/place.ts";
@@ -34,6 +34,10 @@ export function InstanceTable({ rows, selection, showsWorkflow = true, waits }: 
     if (!ids.delete(id)) ids.add(id);
     selection.onChange(ids);
   };
+  const latest = useRef(toggle);
+  latest.current = toggle;
+  // The same function at each drawing: rows that did not change are not drawn again.
+  const onToggle = useCallback((id: string) => latest.current(id), []);
   const activeId = rows[active]?.instanceId;
   useKeys({
     j: () => setActive(Math.min(active + 1, rows.length - 1)),
@@ -73,7 +77,7 @@ export function InstanceTable({ rows, selection, showsWorkflow = true, waits }: 
               row={row}
               isActive={number === active}
               isSelected={selection?.ids.has(row.instanceId) ?? false}
-              onToggle={selection === null ? undefined : () => toggle(row.instanceId)}
+              onToggle={selection === null ? undefined : onToggle}
               showsWorkflow={showsWorkflow}
               waits={waits?.get(row.instanceId) ?? row}
             />
@@ -88,30 +92,43 @@ interface RowProps {
   readonly row: InstanceSummary;
   readonly isActive: boolean;
   readonly isSelected: boolean;
-  readonly onToggle: (() => void) | undefined;
+  readonly onToggle: ((id: string) => void) | undefined;
   readonly showsWorkflow: boolean;
   readonly waits: InstanceSummary;
 }
 
 /** Why an instance failed, or what it does and waits for. One that succeeded needs no word. */
-function useWhy(row: InstanceSummary, waits: InstanceSummary): string {
+function Why({ row, waits }: { readonly row: InstanceSummary; readonly waits: InstanceSummary }) {
+  const text = useText(instancesText);
+  const isWaiting = row.quarantined === null && !hasEnded(row.status) && waits.waiting?.[0] !== undefined;
+  if (isWaiting) return <WaitText waits={waits} />;
+  return row.quarantined === null ? row.reason : `${text.quarantined}: ${row.quarantined}`;
+}
+
+/** Follows the clock, which the other rows need not. */
+function WaitText({ waits }: { readonly waits: InstanceSummary }) {
   const text = useText(instancesText);
   const sentence = useWaitSentence();
-  if (row.quarantined !== null) return `${text.quarantined}: ${row.quarantined}`;
   const [first] = waits.waiting ?? [];
-  if (hasEnded(row.status) || first === undefined) return row.reason ?? "";
   const more = (waits.waitingTotal ?? 1) - 1;
+  if (first === undefined) return null;
   return more > 0 ? `${sentence(first)}${text.moreWaits(more)}` : sentence(first);
 }
 
-function InstanceRow({ row, isActive, isSelected, onToggle, showsWorkflow, waits }: RowProps) {
+const InstanceRow = memo(function InstanceRow(props: RowProps) {
+  const { row, isActive, isSelected, onToggle, showsWorkflow, waits } = props;
   const text = useText(instancesText);
-  const why = useWhy(row, waits);
+  const why = <Why row={row} waits={waits} />;
+  const isSaying = row.quarantined !== null || row.reason !== null || !hasEnded(row.status);
   return (
     <tr aria-selected={isSelected} data-active={isActive}>
       {onToggle !== undefined && (
         <td className="fit">
-          <Checkbox checked={isSelected} onChange={onToggle} aria-label={`${text.select} ${row.instanceId}`} />
+          <Checkbox
+            checked={isSelected}
+            onChange={() => onToggle(row.instanceId)}
+            aria-label={`${text.select} ${row.instanceId}`}
+          />
         </td>
       )}
       <td className="fit">
@@ -122,14 +139,10 @@ function InstanceRow({ row, isActive, isSelected, onToggle, showsWorkflow, waits
       {showsWorkflow && (
         <td className="name">
           <Link to={workflowPath(row.workflowName)}>{row.workflowName}</Link>
-          {why !== "" && (
-            <Link
-              className="narrow-why why-cell"
-              data-failed={row.status === "Failed"}
-              to={instancePath(row.instanceId)}
-            >
+          {isSaying && (
+            <span className="narrow-why why-cell" data-failed={row.status === "Failed"}>
               {why}
-            </Link>
+            </span>
           )}
         </td>
       )}
@@ -144,9 +157,13 @@ function InstanceRow({ row, isActive, isSelected, onToggle, showsWorkflow, waits
       <td className="number">
         <TimeSpan from={row.createdAt} to={row.endedAt} />
       </td>
-      <td className="hide-narrow wide ellipsis why-cell" data-failed={row.status === "Failed"}>
-        <Tooltip title={why.length > 60 ? why : ""}>{why}</Tooltip>
+      <td
+        className="hide-narrow wide ellipsis why-cell"
+        data-failed={row.status === "Failed"}
+        title={row.reason ?? undefined}
+      >
+        {why}
       </td>
     </tr>
   );
-}
+});

@@ -1,7 +1,6 @@
-import { Tooltip } from "antd";
 import { formatDuration, formatExact, formatRunning, formatTime } from "../base/format.ts";
 import { usePreferences } from "../base/preferences.ts";
-import { useNow } from "../base/server-clock.ts";
+import { serverNow, useNow } from "../base/server-clock.ts";
 import { defineText, useText } from "../text/define-text.ts";
 
 const words = defineText({
@@ -30,6 +29,16 @@ function coarse(ms: number): string {
 
 /** "4 min 10 s ago" for a day, then the date; the exact time on hover. */
 export function Moment({ at }: { readonly at: number }) {
+  // A list may have a thousand of them: only those whose text changes follow the clock.
+  return serverNow() - at >= dayMs ? <PastDay at={at} /> : <NearMoment at={at} />;
+}
+
+function PastDay({ at }: { readonly at: number }) {
+  const { zone } = usePreferences();
+  return <TimeText at={at}>{formatTime(at, zone, serverNow())}</TimeText>;
+}
+
+function NearMoment({ at }: { readonly at: number }) {
   const now = useNow();
   const { zone } = usePreferences();
   const text = useText(words);
@@ -38,12 +47,15 @@ export function Moment({ at }: { readonly at: number }) {
   if (Math.abs(distance) < 1000) shown = text.now;
   else if (distance > 0 && distance < dayMs) shown = text.ago(coarse(distance));
   else if (distance < 0 && distance > -weeksMs) shown = text.ahead(coarse(-distance));
+  return <TimeText at={at}>{shown}</TimeText>;
+}
+
+function TimeText({ at, children }: { readonly at: number; readonly children: string }) {
+  const { zone } = usePreferences();
   return (
-    <Tooltip title={formatExact(at, zone)}>
-      <time dateTime={new Date(at).toISOString()} className="nowrap">
-        {shown}
-      </time>
-    </Tooltip>
+    <time dateTime={new Date(at).toISOString()} className="nowrap" title={formatExact(at, zone)}>
+      {children}
+    </time>
   );
 }
 
@@ -51,13 +63,7 @@ export function Moment({ at }: { readonly at: number }) {
 export function ClockTime({ at }: { readonly at: number }) {
   const now = useNow();
   const { zone } = usePreferences();
-  return (
-    <Tooltip title={formatExact(at, zone)}>
-      <time dateTime={new Date(at).toISOString()} className="nowrap">
-        {formatTime(at, zone, now)}
-      </time>
-    </Tooltip>
-  );
+  return <TimeText at={at}>{formatTime(at, zone, now)}</TimeText>;
 }
 
 interface SpanProps {
