@@ -1,12 +1,12 @@
 /**
- * Takes the pictures of docs/images from a server that `heddle dev --demo` runs: each screen in both themes, both languages
- * and at the width of a phone. `node scripts/screenshots.ts http://127.0.0.1:7411 docs/images [name …]`
+ * Takes the pictures of docs/images/screens from a server that `heddle dev --demo` runs: each screen in both themes, both
+ * languages, and at the width of a phone. `node scripts/screenshots.ts [http://127.0.0.1:7411 [folder [name …]]]`
  */
-import { mkdirSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Browser, chromium } from "playwright-core";
 
-const [url = "http://127.0.0.1:7411", folder = "docs/images", ...wanted] = process.argv.slice(2);
+const [url = "http://127.0.0.1:7411", folder = "docs/images/screens", ...wanted] = process.argv.slice(2);
 
 async function ask<T>(path: string): Promise<T> {
   const answer = (await (await fetch(`${url}${path}`)).json()) as { data: T };
@@ -67,7 +67,15 @@ const looks: readonly Look[] = [
   { suffix: "", theme: "light", language: "en", width: 1440, height: 900 },
   { suffix: "-dark-zh", theme: "dark", language: "zh", width: 1440, height: 900 },
   { suffix: "-phone", theme: "light", language: "en", width: 390, height: 844 },
+  { suffix: "-phone-dark-zh", theme: "dark", language: "zh", width: 390, height: 844 },
 ];
+
+/** Stacks name the folder in which the server's sources are; the pictures show a usual one. */
+const withoutPaths = `
+  for (const part of document.querySelectorAll(".failure pre")) {
+    part.textContent = part.textContent.replaceAll(/file:\\/\\/\\/.*?\\/src\\//g, "file:///app/src/");
+  }
+`;
 
 async function shoot(browser: Browser, look: Look, all: Readonly<Record<string, string>>): Promise<void> {
   const { theme, language, width, height } = look;
@@ -75,14 +83,17 @@ async function shoot(browser: Browser, look: Look, all: Readonly<Record<string, 
   const stored = JSON.stringify({ language, theme, zone: "utc", palette: "standard" });
   await context.addInitScript((text) => localStorage.setItem("heddle-preferences", text), stored);
   const page = await context.newPage();
+  const session = await context.newCDPSession(page);
   for (const [name, path] of Object.entries(all)) {
     if (wanted.length > 0 && !wanted.includes(name)) continue;
     await page.goto(`${url}${path}`);
     await page.locator("main h1").first().waitFor();
-    await page.locator("main .loading").waitFor({ state: "detached" });
+    await page.waitForFunction("document.querySelector('main .loading') === null");
     // Lists, graphs and the texts of waits come with their own answers.
-    await page.waitForTimeout(900);
-    await page.screenshot({ path: join(folder, `${name}${look.suffix}.png`) });
+    await page.waitForTimeout(1500);
+    await page.evaluate(withoutPaths);
+    const { data } = await session.send("Page.captureScreenshot", { format: "webp", quality: 82 });
+    writeFileSync(join(folder, `${name}${look.suffix}.webp`), Buffer.from(data, "base64"));
   }
   await context.close();
 }
