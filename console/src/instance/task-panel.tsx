@@ -39,10 +39,6 @@ export function TaskPanel(props: TaskPanelProps) {
   const mayOperate = useMay("operator");
   const operations = mayOperate && !isPast ? taskOperations({ view, task, topology, text: words }) : [];
   const wait = waitTextOf(task);
-  const attempts = rows.filter(({ name }) => name === task.name);
-  const runs = attempts.flatMap(({ bars }) => bars.filter(({ kind }) => kind === "run"));
-  const isListed = runs.some(({ failure }) => failure !== undefined);
-  const hasAttempts = runs.length > 1 || isListed;
   return (
     <section className="task-panel">
       <header className="panel-head">
@@ -87,20 +83,30 @@ export function TaskPanel(props: TaskPanelProps) {
         </Button>
       </div>
       <MapItems key={task.name} instanceId={view.instanceId} task={task} isPast={isPast} />
-      {hasAttempts && (
-        <>
-          <h3>{text.attempts}</h3>
-          <AttemptList rows={attempts} />
-        </>
-      )}
-      {task.failure !== undefined && !isListed && (
-        <>
-          <h3>{text.lastFailure}</h3>
-          <FailureText failure={task.failure} isOpen />
-        </>
-      )}
+      <TaskAttempts task={task} rows={rows.filter(({ name }) => name === task.name)} />
       <TaskOutput task={task} turns={turns} view={view} isPast={isPast} />
     </section>
+  );
+}
+
+/** Attempts that are worth a look: several, or one that failed. */
+function TaskAttempts({ task, rows }: Pick<TaskPanelProps, "task" | "rows">) {
+  const text = useText(instanceText);
+  const runs = rows.flatMap(({ bars }) => bars.filter(({ kind }) => kind === "run"));
+  if (runs.length > 1 || runs.some(({ failure }) => failure !== undefined)) {
+    return (
+      <>
+        <h3>{text.attempts}</h3>
+        <AttemptList rows={rows} />
+      </>
+    );
+  }
+  if (task.failure === undefined) return null;
+  return (
+    <>
+      <h3>{text.lastFailure}</h3>
+      <FailureText failure={task.failure} isOpen />
+    </>
   );
 }
 

@@ -119,14 +119,24 @@ function Day({ day, workflow, zone, isToday }: DayProps) {
       className="calendar-day"
       data-today={isToday}
       to={`/instances?${new URLSearchParams({ workflow, ...ends })}`}
-      aria-label={`${date}: ${parts.join(", ")}`}
       title={`${date}: ${parts.join(", ")}`}
     >
+      <span className="visually-hidden">{`${date}: ${parts.join(", ")}`}</span>
       {number}
-      <span className="calendar-count">{formatCount(day.runs)}</span>
-      {failed > 0 && <span className="calendar-failed">✕ {failed}</span>}
-      {day.notRun > 0 && <span className="calendar-missed">{text.dayNotRun(day.notRun)}</span>}
-      <span className="calendar-bar">
+      <span className="calendar-count" aria-hidden="true">
+        {formatCount(day.runs)}
+      </span>
+      {failed > 0 && (
+        <span className="calendar-failed" aria-hidden="true">
+          ✕ {failed}
+        </span>
+      )}
+      {day.notRun > 0 && (
+        <span className="calendar-missed" aria-hidden="true">
+          {text.dayNotRun(day.notRun)}
+        </span>
+      )}
+      <span className="calendar-bar" aria-hidden="true">
         {toneOrder
           .filter((tone) => day.tones.has(tone))
           .map((tone) => (
