@@ -7,6 +7,8 @@ import { type CodeWorkflow, isCodeWorkflow } from "./code-workflow.ts";
 /** The code workflows that this process can run, with any number of versions per name. */
 export class CodeRegistry {
   readonly #byName = new Map<string, Map<string, CodeWorkflow>>();
+  /** Workflows whose code only workers have; of each name, the one that was announced last comes last. */
+  readonly #announced = new Map<string, Map<string, CodeWorkflow>>();
 
   /** `WORKFLOW_INVALID`, `WORKFLOW_DUPLICATE`. */
   register(workflow: CodeWorkflow): void {
@@ -50,9 +52,37 @@ export class CodeRegistry {
     return this.#byName.get(name)?.get(version);
   }
 
+  /** Adds a workflow that workers have announced; its function is not called here. */
+  announce(workflow: CodeWorkflow): void {
+    const { name, version } = workflow;
+    const versions = this.#announced.get(name) ?? new Map<string, CodeWorkflow>();
+    versions.delete(version);
+    this.#announced.set(name, versions.set(version, workflow));
+  }
+
+  /** A workflow that can be started, whether its code is in this process or with workers. */
+  known(name: string, version: string): CodeWorkflow | undefined {
+    return this.find(name, version) ?? this.findAnnounced(name, version);
+  }
+
+  findAnnounced(name: string, version: string): CodeWorkflow | undefined {
+    return this.#announced.get(name)?.get(version);
+  }
+
+  /** True if the name alone means this version. */
+  isLatestAnnounced(name: string, version: string): boolean {
+    return [...(this.#announced.get(name)?.keys() ?? [])].at(-1) === version;
+  }
+
   /** The version of a workflow that was registered last, which new instances run. */
   latest(name: string): CodeWorkflow | undefined {
-    return [...(this.#byName.get(name)?.values() ?? [])].at(-1);
+    const versions = this.#byName.get(name) ?? this.#announced.get(name);
+    return [...(versions?.values() ?? [])].at(-1);
+  }
+
+  /** The names of all workflows that can be started. */
+  get names(): string[] {
+    return [...new Set([...this.#byName.keys(), ...this.#announced.keys()])];
   }
 
   all(): CodeWorkflow[] {

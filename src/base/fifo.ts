@@ -18,6 +18,11 @@ export class Fifo<T> {
     this.#items.push(item);
   }
 
+  /** The oldest item; undefined if the queue is empty. */
+  peek(): T | undefined {
+    return this.#items[this.#head];
+  }
+
   /** Removes the oldest item and returns it; undefined if the queue is empty. */
   take(): T | undefined {
     if (this.#head === this.#items.length) return undefined;

@@ -4,6 +4,7 @@ import { Worker } from "../remote-worker/worker.ts";
 import type { WorkerOptions } from "../remote-worker/worker-options.ts";
 import { traceJob } from "../telemetry/job-run.ts";
 import { readyMadeJobsOf } from "./ready-made-jobs-of.ts";
+import { isCodeWorkflow } from "../authoring/code-workflow.ts";
 import type { ServerConfig } from "../server/config/server-config.ts";
 import { UsageError } from "./exit-code.ts";
 import { untilStopped } from "./until-stopped.ts";
@@ -20,17 +21,21 @@ export interface WorkerSettings extends Required<Pick<WorkerOptions, "urls" | "s
 /** Runs the jobs of the modules for a server, until a signal, or until the server refuses its first connection. */
 export async function runWorker(settings: WorkerSettings): Promise<void> {
   const { modules, urls, token, namespace, slots, tags, drainMs, logLevel } = settings;
-  const { jobs: own } = await loadApp(modules);
+  const { jobs: own, workflows: all } = await loadApp(modules);
+  const workflows = all.filter(isCodeWorkflow);
   const jobs = [...own, ...(await readyMadeJobsOf(settings.readyMade))];
-  if (jobs.length === 0) {
+  if (jobs.length + workflows.length === 0) {
     const problem =
-      modules.length === 0 ? "a worker needs jobs" : "these modules export no jobs, and a worker needs jobs";
+      modules.length === 0
+        ? "a worker needs jobs or code workflows"
+        : "these modules export no jobs and no code workflows, and a worker needs some";
     throw new UsageError(`${problem}: name modules that export some, or --ready-made-jobs`);
   }
   const logger = pino({ level: logLevel });
   const worker = new Worker({
     urls,
     jobs,
+    workflows,
     slots,
     tags,
     logger,

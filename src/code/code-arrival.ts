@@ -49,6 +49,27 @@ export function arrivalOf(
   }
 }
 
+/** True for an event that the code may react to. */
+export function isArrival(event: Event): boolean {
+  switch (event.type) {
+    case "InstanceStarted":
+    case "InstanceContinued":
+    case "InstanceResumed":
+    case "TaskSucceeded":
+    case "TimerFired":
+    case "EventRaised":
+    case "UpdateRequested":
+    case "CancelRequested":
+      return true;
+    case "TaskFailed":
+      return event.retryAt === undefined;
+    case "TasksStopped":
+      return event.failure !== undefined;
+    default:
+      return false;
+  }
+}
+
 /** Only these events are not seen by the code: any other fails to compile above. */
 function unseen(_event: UnseenEvent): undefined {
   return undefined;

@@ -29,7 +29,8 @@ export function identityOfRun(
 }
 
 /**
- * Replays the code over its history, whose fold is `state`. Returns the steps that are not on record.
+ * Replays the code over its history, whose fold is `state`. Returns the steps that are not on record. Events from
+ * `firstUnseen` on, by their place in `past`, are news to the code, and no replay.
  * `WORKFLOW_CHANGED`, `WORKFLOW_NOT_DURABLE`.
  */
 export async function replay(
@@ -37,9 +38,10 @@ export async function replay(
   past: readonly PastEvent[],
   state: CodeState,
   reader: PayloadReader,
+  firstUnseen = Infinity,
 ): Promise<Step[]> {
   try {
-    return await stepsBeyond(run, past, state, reader);
+    return await stepsBeyond(run, past, state, { reader, firstUnseen });
   } catch (error) {
     if (!hasCode(error, "WORKFLOW_CHANGED") || run.faults.unsteadyCalls === "") throw error;
     throw new EngineError("WORKFLOW_CHANGED", `${error.message}${run.faults.unsteadyCalls}`, { cause: error });
@@ -50,7 +52,7 @@ async function stepsBeyond(
   run: CodeRun,
   past: readonly PastEvent[],
   { input, forkedFrom, status }: CodeState,
-  reader: PayloadReader,
+  { reader, firstUnseen }: { readonly reader: PayloadReader; readonly firstUnseen: number },
 ): Promise<Step[]> {
   const recorded = new RecordedSteps();
   const copiedAt = forkedFrom === undefined ? undefined : past[0]?.turn;
@@ -65,7 +67,7 @@ async function stepsBeyond(
   for (const [place, { event, turn, at }] of past.entries()) {
     // Events that were copied from another instance have their time there, and were seen there.
     const copiedTime = forkedFrom?.times?.[place];
-    if (turn === unseenTurn && copiedTime === undefined) run.isReplaying = false;
+    if ((turn === unseenTurn || place >= firstUnseen) && copiedTime === undefined) run.isReplaying = false;
     const arrival = await arrivalOf(event, input, reader);
     if (arrival !== undefined) await deliverAndWait(run, arrival, copiedTime ?? at, onSteps);
   }

@@ -1,3 +1,4 @@
+import type { HistoryPage, TurnAnswer, TurnQuestion } from "../kernel/code/turn-question.ts";
 import type { Outcome } from "../kernel/input.ts";
 import type { AttemptDescriptor } from "./attempt-descriptor.ts";
 import type { AttemptReport } from "./attempt-report.ts";
@@ -19,10 +20,30 @@ import type { TaskInputs } from "./task-run.ts";
  * - M4 A result is sent until it is acknowledged. A member acknowledges, or aborts, an attempt that it does not know.
  * - M5 An abort is answered with `Refused`, even if the attempt does not run: its grant is void from then on. It is repeated
  *   until the worker has answered, or has closed the grant and does not list the attempt.
+ * - M6 A question about code has a number, and is repeated unchanged until it is answered; an answer names the number and
+ *   the prefix of the history that it is about. Any other is dropped.
  */
-export type WorkerMessage = Hello | Heartbeat | Result | GrantRefusal | Leaving | Logged | Reported;
+export type WorkerMessage =
+  | Hello
+  | Heartbeat
+  | Result
+  | GrantRefusal
+  | Leaving
+  | Logged
+  | Reported
+  | TurnAnswered
+  | HistoryAsked;
 
-export type MemberMessage = Welcome | Grant | AbortOrder | Acknowledged | Renewed | Goodbye;
+export type MemberMessage =
+  | Welcome
+  | Grant
+  | AbortOrder
+  | Acknowledged
+  | Renewed
+  | Goodbye
+  | TurnAsked
+  | TurnWithdrawn
+  | History;
 
 /** Identifies one grant of an attempt. */
 export interface GrantKey {
@@ -40,6 +61,10 @@ export interface Hello {
   readonly jobs: readonly string[];
   /** What the server keeps of jobs, so that workflows can use jobs that the server does not have. */
   readonly jobDetails?: readonly JobDetails[];
+  /** The code workflows that it runs, in all versions. */
+  readonly workflows?: readonly WorkflowDetails[];
+  /** Maximum of questions about code at a time. */
+  readonly turns?: number;
   readonly slots: number;
   /** Tasks may require a worker with certain tags. */
   readonly tags?: readonly string[];
@@ -60,6 +85,54 @@ export interface JobDetails {
   readonly sourceHash?: string;
 }
 
+/** A code workflow in one version that the worker has. */
+export interface WorkflowDetails {
+  readonly name: string;
+  readonly version: string;
+  /** JSON text: the JSON Schema of the input. */
+  readonly input?: string;
+  readonly timeoutSeconds?: number;
+  readonly maxConcurrentActivities?: number;
+  readonly maxInstances?: { readonly max: number; readonly policy?: "queue" | "skip" | "fail" };
+}
+
+/** A question about the code of an instance. */
+export interface TurnAsked {
+  readonly type: "TurnAsked";
+  readonly turn: number;
+  readonly question: TurnQuestion;
+}
+
+/** The answer is not wanted any more. */
+export interface TurnWithdrawn {
+  readonly type: "TurnWithdrawn";
+  readonly turn: number;
+}
+
+/** Asks for the history of a question, from an event on. Repeated until it is answered. */
+export interface HistoryAsked {
+  readonly type: "HistoryAsked";
+  readonly turn: number;
+  readonly from: number;
+}
+
+export interface History {
+  readonly type: "History";
+  readonly turn: number;
+  readonly from: number;
+  readonly page: HistoryPage;
+}
+
+/** Generation, events and steps are those of the question. */
+export interface TurnAnswered {
+  readonly type: "TurnAnswered";
+  readonly turn: number;
+  readonly generation: number;
+  readonly events: number;
+  readonly steps: number;
+  readonly answer: TurnAnswer;
+}
+
 export interface RunningAttempt {
   readonly grant: number;
   readonly descriptor: AttemptDescriptor;
@@ -76,6 +149,8 @@ export interface Heartbeat {
   readonly running: readonly GrantKey[];
   /** Attempts whose results are not acknowledged yet. */
   readonly finished: readonly GrantKey[];
+  /** Questions about code that it has not answered. */
+  readonly turns?: readonly number[];
 }
 
 export interface Result extends GrantKey {

@@ -4,13 +4,11 @@ import { preview } from "../base/preview.ts";
 import { durationMsMax } from "../base/time-limits.ts";
 import { utf8Length } from "../base/utf8.ts";
 import { checkSpec } from "../kernel/dag/check.ts";
-import type { Failure } from "../kernel/failure.ts";
 import type { Outcome } from "../kernel/input.ts";
 import { subTasksCeiling } from "../kernel/machine.ts";
 import { payloadBytesMax } from "../kernel/payload.ts";
 import type { AttemptDescriptor } from "./attempt-descriptor.ts";
 import {
-  boolean,
   type Fields,
   integer,
   jsonText,
@@ -32,6 +30,12 @@ import type {
   AbortOrder,
   Acknowledged,
   FinishedAttempt,
+  History,
+  HistoryAsked,
+  TurnAnswered,
+  TurnAsked,
+  TurnWithdrawn,
+  WorkflowDetails,
   Goodbye,
   Grant,
   GrantKey,
@@ -55,8 +59,13 @@ import type {
 } from "./session-message.ts";
 import type { TaskProgress } from "./task-progress.ts";
 import type { TaskInputs, TaskItem } from "./task-run.ts";
+import type { HistoryPage } from "../kernel/code/turn-question.ts";
+import { turnAnswer, turnEvents, turnQuestion } from "./turn-schema.ts";
+import { failure } from "./value-schemas.ts";
 import { tagPattern, tagsMax, tagWords } from "./worker-tags.ts";
 
+/** The maximum of questions about code that one worker takes. */
+export const turnsMax = 10_000;
 /** The maximum of slots of one worker. */
 export const slotsMax = 10_000;
 /** The maximum length of one log line of a job. */
@@ -71,7 +80,6 @@ const outcomeMessageBytesMax = messageLengthMax - 1024 * 1024;
 /** The maximum of UTF-8 bytes per character; an escaped character is ASCII and takes two. */
 const bytesPerCharacterMax = 3;
 const attemptsMax = 2 * slotsMax;
-const causeDepthMax = 20;
 const timeMax = 8.64e15;
 
 /** Ids and names that the engine made, or its users. Ids of nested instances grow with the names of the tasks above. */
@@ -99,18 +107,6 @@ const descriptor = object<AttemptDescriptor>({
   timeoutMs: optional(number({ min: 0, max: 1e13 })),
   startedAt: time,
 });
-
-const failureFields: Omit<Fields<Failure>, "cause"> = {
-  type: text({ max: 10_000 }),
-  message: text({ max: 100_000 }),
-  retryable: boolean,
-  stack: optional(text({ max: 100_000 })),
-};
-
-function failure(depth: number): Schema {
-  const cause: Schema = depth < causeDepthMax ? failure(depth + 1) : () => " has too many causes";
-  return object<Failure>({ ...failureFields, cause: optional(cause) });
-}
 
 /** Counts the list before it validates any sub-task. The engine checks whether they fit into their instance. */
 const subTasks: Schema = (value) => {
@@ -170,6 +166,21 @@ const jobDetails = object<JobDetails>({
   sourceHash: optional(text({ max: 200 })),
 });
 
+/** The name is part of the name of a document, which has at most 700 characters. */
+const workflowDetails = object<WorkflowDetails>({
+  name: textLike(/^[^@\p{C}][^\p{C}]{0,399}$/u, "text of 1 to 400 characters that does not begin with @"),
+  version: textLike(/^[^\p{C}]{1,200}$/u, "text of 1 to 200 characters"),
+  input: optional(jsonText({ bytesMax: 65_536 })),
+  timeoutSeconds: optional(number({ min: 0, max: timeMax })),
+  maxConcurrentActivities: optional(count),
+  maxInstances: optional(
+    object<NonNullable<WorkflowDetails["maxInstances"]>>({
+      max: integer({ min: 1 }),
+      policy: optional(oneOf("queue", "skip", "fail")),
+    }),
+  ),
+});
+
 const workerMessage = taggedUnion("type", {
   Hello: object<Hello>({
     type: anything,
@@ -178,6 +189,8 @@ const workerMessage = taggedUnion("type", {
     lastGrant: count,
     jobs: list(text({ min: 1, max: 10_000 }), { max: 10_000 }),
     jobDetails: optional(list(jobDetails, { max: 10_000 })),
+    workflows: optional(list(workflowDetails, { max: 10_000 })),
+    turns: optional(integer({ min: 0, max: turnsMax })),
     slots: integer({ min: 0, max: slotsMax }),
     tags: optional(list(tag, { max: tagsMax })),
     lastWelcome: optional(name),
@@ -190,7 +203,17 @@ const workerMessage = taggedUnion("type", {
     lastGrant: count,
     running: keys,
     finished: keys,
+    turns: optional(list(count, { max: turnsMax })),
   }),
+  TurnAnswered: object<TurnAnswered>({
+    type: anything,
+    turn: count,
+    generation: count,
+    events: count,
+    steps: count,
+    answer: turnAnswer,
+  }),
+  HistoryAsked: object<HistoryAsked>({ type: anything, turn: count, from: count }),
   Result: object<Result>({ type: anything, ...keyFields, outcome, startedAt: time }),
   Refused: object<GrantRefusal>({ type: anything, ...keyFields, why: text({ max: 10_000 }) }),
   Leaving: object<Leaving>({ type: anything }),
@@ -232,6 +255,14 @@ const memberMessage = taggedUnion("type", {
   }),
   Acknowledged: object<Acknowledged>({ type: anything, ...keyFields }),
   Goodbye: object<Goodbye>({ type: anything }),
+  TurnAsked: object<TurnAsked>({ type: anything, turn: count, question: turnQuestion }),
+  TurnWithdrawn: object<TurnWithdrawn>({ type: anything, turn: count }),
+  History: object<History>({
+    type: anything,
+    turn: count,
+    from: count,
+    page: object<HistoryPage>({ turns: turnEvents, next: count }),
+  }),
 } satisfies Record<MemberMessage["type"], Schema>);
 
 /** `WORKER_MESSAGE_INVALID` says which part of the message does not fit. */

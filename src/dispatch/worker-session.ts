@@ -27,6 +27,7 @@ import {
   type WorkerMessage,
 } from "./session-message.ts";
 import type { OnTaskLog } from "./task-log.ts";
+import { type SessionCode, SessionTurns } from "./session-turns.ts";
 import type { TaskOfInstance, TaskRun } from "./task-run.ts";
 import { WorkerAnnouncement } from "./worker-announcement.ts";
 import type { WorkerAnswer, ConnectedWorker, WorkerConnection } from "./worker.ts";
@@ -52,6 +53,8 @@ export interface SessionParts {
   readonly onReport?: OnReport | undefined;
   /** Called with the details of its jobs when a worker has connected. */
   readonly onJobs?: ((jobs: readonly JobDetails[], namespace: string) => void) | undefined;
+  /** Questions about code; undefined where code runs in this process only. */
+  readonly code?: SessionCode | undefined;
   /** Called when the worker may have other jobs or more free slots than before. */
   readonly onChanged: (session: WorkerSession) => void;
   readonly onOver: (session: WorkerSession, how: SessionEnd) => void;
@@ -90,6 +93,7 @@ export class WorkerSession implements ConnectedWorker {
   readonly #reported = new Map<string, ReportedResult>();
   /** Aborted attempts that the worker may not have stopped yet. */
   readonly #stopping = new Set<StoppingAttempt>();
+  readonly #turns: SessionTurns | undefined;
   #announced: WorkerAnnouncement;
   #link: Link | undefined;
   /** True if no hello has come over the link yet. */
@@ -118,6 +122,7 @@ export class WorkerSession implements ConnectedWorker {
     this.#heardAt = parts.clock.monotonic();
     this.#lastHeardAt = parts.clock.now();
     this.#armTimer(parts.timings.workerLostMs);
+    this.#turns = parts.code && new SessionTurns(this, parts.code);
   }
 
   // The dispatcher's side
@@ -243,7 +248,7 @@ export class WorkerSession implements ConnectedWorker {
     const reported = this.#reported.get(attemptId);
     if (reported === undefined) return;
     this.#reported.delete(attemptId);
-    this.#send({ type: "Acknowledged", attemptId, grant: reported.grant });
+    this.send({ type: "Acknowledged", attemptId, grant: reported.grant });
   }
 
   /** Disconnects the worker, which takes its attempts to another member. */
@@ -276,6 +281,10 @@ export class WorkerSession implements ConnectedWorker {
         return this.#onResult(message, undefined);
       case "Refused":
         return this.#onRefused(message);
+      case "TurnAnswered":
+        return this.#turns?.onAnswered(message);
+      case "HistoryAsked":
+        return void this.#turns?.onHistoryAsked(message);
       case "Leaving":
         return this.#end("left");
       case "Logged":
@@ -303,6 +312,7 @@ export class WorkerSession implements ConnectedWorker {
     if (link !== this.#link) return;
     this.#link = undefined;
     this.#reachableSince = undefined;
+    this.#turns?.onLinkClosed();
   }
 
   #noteContact(): void {
@@ -324,14 +334,16 @@ export class WorkerSession implements ConnectedWorker {
     if (this.#isNew) this.#onFirstHello(hello, listed);
     const verdict = this.#reconcile(hello, running, listed);
     const { workerBeatMs: beatMs, workerLostMs: lostMs } = this.#parts.timings;
-    this.#send({ type: "Welcome", welcome: this.address, beatMs, lostMs, ...verdict });
+    this.send({ type: "Welcome", welcome: this.address, beatMs, lostMs, ...verdict });
+    this.#turns?.onHello(hello);
     this.#parts.onChanged(this);
   }
 
   #onHeartbeat(heartbeat: Heartbeat): void {
     if (heartbeat.sequence <= this.#sequence) return;
     const { running, finished } = heartbeat;
-    this.#send({ type: "Renewed", ...this.#reconcile(heartbeat, running, [...running, ...finished]) });
+    this.send({ type: "Renewed", ...this.#reconcile(heartbeat, running, [...running, ...finished]) });
+    this.#turns?.onHeartbeat(heartbeat.turns ?? []);
     this.#parts.onChanged(this);
   }
 
@@ -375,7 +387,7 @@ export class WorkerSession implements ConnectedWorker {
         attempt.confirm();
         if (!attempt.isFollowed) attempt.announce?.();
       } else if (attempt.grant <= lastGrant || attempt.isConfirmed) this.#settleMissing(attempt, false);
-      else if (attempt.message !== undefined) this.#send(attempt.message);
+      else if (attempt.message !== undefined) this.send(attempt.message);
     }
     this.#settleAllStopping(lastGrant, new Map(running.map(({ attemptId, grant }) => [attemptId, grant])));
     return { sequence, ...this.#renewLeases(running) };
@@ -439,7 +451,7 @@ export class WorkerSession implements ConnectedWorker {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#timer?.cancel();
-    if (how !== "left") this.#send({ type: "Goodbye" });
+    if (how !== "left") this.send({ type: "Goodbye" });
     this.#link?.close();
     this.#link = undefined;
     this.#attempts.clear();
@@ -447,6 +459,7 @@ export class WorkerSession implements ConnectedWorker {
     this.#reported.clear();
     for (const { resolve } of this.#stopping) resolve(how === "closed" ? "disconnected" : "stopped");
     this.#stopping.clear();
+    this.#turns?.end(how === "lost" ? "lost" : "left");
     this.#parts.onOver(this, how);
   }
 
@@ -479,7 +492,7 @@ export class WorkerSession implements ConnectedWorker {
     if (!isPrepared || this.#link === undefined) return this.#settleMissing(attempt, false);
     attempt.grant = ++this.#grants;
     attempt.message = { ...message, grant: attempt.grant };
-    this.#send(attempt.message);
+    this.send(attempt.message);
   }
 
   #stopOnAbort(attempt: SessionAttempt, abort: Abort): void {
@@ -517,7 +530,7 @@ export class WorkerSession implements ConnectedWorker {
       if (!attempt.isFollowed && outcome.kind !== "lost") attempt.announce?.();
     } else if (outcome.kind === "lost") {
       // Another owner has no use for the news that this worker lost it, and may have started the attempt again.
-      this.#send({ type: "Acknowledged", attemptId, grant });
+      this.send({ type: "Acknowledged", attemptId, grant });
     } else if (reported?.grant === grant) {
       // No owner is known yet, or the owner has not made the result durable in time; the shard may have a new owner.
       if (since - reported.since < (reported.isFollowed ? 2 * timings.workerBeatMs : timings.workerBeatMs)) return;
@@ -526,7 +539,7 @@ export class WorkerSession implements ConnectedWorker {
     } else if (descriptor !== undefined) {
       this.#reported.set(attemptId, { grant, descriptor, since, isFollowed: false });
       this.#announceResult(descriptor, outcome);
-    } else this.#send({ type: "Acknowledged", attemptId, grant });
+    } else this.send({ type: "Acknowledged", attemptId, grant });
   }
 
   #onRefused({ attemptId, grant, why }: GrantRefusal): void {
@@ -576,10 +589,10 @@ export class WorkerSession implements ConnectedWorker {
 
   #sendAbort(key: GrantKey, reason: unknown): void {
     const { name, message } = reason instanceof Error ? reason : new Error(String(reason));
-    this.#send({ type: "Abort", ...key, reason: { name, message } });
+    this.send({ type: "Abort", ...key, reason: { name, message } });
   }
 
-  #send(message: MemberMessage): void {
+  send(message: MemberMessage): void {
     this.#link?.send(formatMessage(message));
   }
 }

@@ -3,7 +3,9 @@ import { CodeRegistry } from "../authoring/code-registry.ts";
 import { JobRegistry } from "../authoring/job-registry.ts";
 import { Workflow } from "../authoring/workflow.ts";
 import { CodeWatch } from "../code/watch-code.ts";
+import { CodeHosts } from "../dispatch/code-hosts.ts";
 import { Dispatcher, type DispatcherOptions } from "../dispatch/dispatcher.ts";
+import type { SessionCode } from "../dispatch/session-turns.ts";
 import { qualifyDomain } from "../dispatch/domain-pools.ts";
 import { Expressions } from "../expressions/expression.ts";
 import type { MachineLimits } from "../kernel/machine.ts";
@@ -38,6 +40,7 @@ import { ProcessCode } from "./process-code.ts";
 import { Registration } from "./registration.ts";
 import { Relay } from "./relay.ts";
 import { Submission } from "./submission.ts";
+import { WorkflowAnnouncements } from "./workflow-announcements.ts";
 import { Watchdog } from "./watchdog.ts";
 import { namespaceOf } from "../base/namespace.ts";
 
@@ -55,6 +58,9 @@ export class Assembly {
   /** The remote workers of an engine alone; undefined in a cluster, and if none may connect. */
   readonly loneWorkers: LoneWorkers | undefined;
   readonly announcements: JobAnnouncements;
+  readonly workflowAnnouncements: WorkflowAnnouncements;
+  /** Hosts of code workflows; undefined if none may connect. */
+  readonly codeHosts: CodeHosts | undefined;
   readonly definitions: Definitions;
   readonly region: Region;
   readonly calls: CallClient;
@@ -77,9 +83,12 @@ export class Assembly {
     const { storage: store, clock, logger, jobs, workflows, watchCode } = options;
     this.#watchdog = this.#makeWatchdog();
     const watch = watchCode ? new CodeWatch(logger) : undefined;
+    if (options.cluster !== undefined || options.loneWorkers !== undefined)
+      this.codeHosts = new CodeHosts((host) => this.region.onCodeHosted(host));
     this.#processCode = this.#makeProcessCode(watch);
     this.dispatcher = this.#makeDispatcher();
     this.announcements = this.#makeAnnouncements();
+    this.workflowAnnouncements = this.#makeWorkflowAnnouncements();
     this.member = this.#makeMember();
     this.loneWorkers = this.#makeLoneWorkers();
     this.definitions = new Definitions(store);
@@ -123,6 +132,7 @@ export class Assembly {
       hasDomain: (domain) => this.dispatcher.hasDomain(domain),
       watch,
       loopWatch: this.#watchdog?.loopWatch,
+      hosts: this.codeHosts,
     });
   }
 
@@ -191,6 +201,7 @@ export class Assembly {
       leaseThread: cluster.leaseThread ?? this.#watchdog?.leaseThread,
       onTaskLog,
       onJobs: (details, namespace) => void this.announcements.announce(namespace, details),
+      code: this.#sessionCode(),
     });
   }
 
@@ -205,6 +216,24 @@ export class Assembly {
     });
   }
 
+  #makeWorkflowAnnouncements(): WorkflowAnnouncements {
+    const { storage: store, clock, logger } = this.options;
+    return new WorkflowAnnouncements({
+      store,
+      clock,
+      logger,
+      codeOf: (namespace) => this.namespaces.get(namespace).code,
+      add: (namespace, workflow) => this.namespaces.get(namespace).registration.announceWorkflow(workflow),
+    });
+  }
+
+  #sessionCode(): SessionCode | undefined {
+    const { codeHosts: hosts } = this;
+    return (
+      hosts && { hosts, announce: (workflows, namespace) => this.workflowAnnouncements.announce(workflows, namespace) }
+    );
+  }
+
   #makeLoneWorkers(): LoneWorkers | undefined {
     const { storage: store, clock, logger, loneWorkers: timings, onTaskLog } = this.options;
     const { dispatcher, state } = this;
@@ -216,6 +245,7 @@ export class Assembly {
       timings,
       dispatcher,
       onJobs: (details, namespace) => void this.announcements.announce(namespace, details),
+      code: this.#sessionCode(),
       address: ownAddress(),
       mayServe: () => !state.isFenced,
       onTaskLog,
@@ -313,6 +343,7 @@ export class Assembly {
     const { storage, clock } = this.options;
     await this.completionTokens.load(storage, clock);
     await this.announcements.learn();
+    await this.workflowAnnouncements.learn();
     return await this.namespaces.record(this.#jobSync(), this.options.clock);
   }
 

@@ -132,7 +132,7 @@ export class CodeStarts {
       );
     }
     const { name, version } = workflow;
-    if (this.#parts.code.find(name, version) === workflow) return;
+    if (this.#parts.code.known(name, version) === workflow) return;
     throw new EngineError(
       "WORKFLOW_UNKNOWN",
       `code workflow "${name}" in version "${version}" is not registered: give it to the engine's "workflows", or to registerWorkflow()`,

@@ -5,6 +5,7 @@ import type { LoopWatch } from "../base/loop-watch.ts";
 import { Drain, type IdleListener } from "../code/drain.ts";
 import { UnhandledRejections } from "../code/unhandled-rejections.ts";
 import type { CodeWatch, WatchedRun } from "../code/watch-code.ts";
+import type { CodeHosts } from "../dispatch/code-hosts.ts";
 import type { Failure } from "../kernel/failure.ts";
 import type { CodeRuntime } from "../runtime/code-runtime.ts";
 import { failureFrom } from "../worker/failure-from.ts";
@@ -13,6 +14,7 @@ import { reportFatalError } from "../worker/fatal-errors.ts";
 /** Finds and runs the code of workflows in this process. */
 export class ProcessCode implements CodeRuntime {
   readonly loopWatch: LoopWatch | undefined;
+  readonly hosts: CodeHosts | undefined;
   readonly #find: CodeRuntime["find"];
   readonly #drain: Drain;
   readonly #versionOf: (workflow: string) => string | undefined;
@@ -29,7 +31,9 @@ export class ProcessCode implements CodeRuntime {
     /** Warns about code that is not deterministic. */
     watch?: CodeWatch | undefined;
     loopWatch: LoopWatch | undefined;
+    hosts?: CodeHosts | undefined;
   }) {
+    this.hosts = parts.hosts;
     this.loopWatch = parts.loopWatch;
     this.#lone = new UnhandledRejections(parts.logger, reportFatalError);
     this.#find = parts.find;

@@ -92,6 +92,14 @@ export class Registration {
     await this.#announce(definition, [definition]);
   }
 
+  /** Records a workflow whose code workers have, so that it can be started and nested. */
+  async announceWorkflow(workflow: CodeWorkflow): Promise<void> {
+    const { submission, code } = this.#parts;
+    code.announce(workflow);
+    const definition = submission.defineCode(workflow);
+    await this.#announce(definition, [definition]);
+  }
+
   async #announce({ name, version }: Definition, all: readonly Definition[]): Promise<void> {
     const { definitions, region } = this.#parts;
     await definitions.saveWithRetries(all);

@@ -246,7 +246,7 @@ export class Submission {
   async #find(node: NodeSpec, above: readonly string[], where: string): Promise<Workflow | Prepared> {
     const { workflowName: name = String(node.jobId), workflowVersion: version } = node;
     if (isOwnWorkflowName(name)) throw unknownNested(where, name);
-    const code = version === undefined ? this.#code.latest(name) : this.#code.find(name, version);
+    const code = version === undefined ? this.#code.latest(name) : this.#code.known(name, version);
     if (code !== undefined) return this.#prepareCode(code);
     if (version === undefined) refuseCircle(name, above);
     const known = this.#known.get(name);
@@ -309,7 +309,7 @@ export class Submission {
   }
 
   get names(): string[] {
-    const names = [...this.#code.all().map(({ name }) => name), ...this.#known.keys()];
+    const names = [...this.#code.names, ...this.#known.keys()];
     return [...new Set(names)].filter((name) => !isOwnWorkflowName(name));
   }
 

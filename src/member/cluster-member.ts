@@ -51,6 +51,7 @@ export interface ClusterMemberParts {
   readonly leaseThread: LeaseThread | undefined;
   readonly onTaskLog?: OnTaskLog | undefined;
   readonly onJobs: RemoteWorkersParts["onJobs"];
+  readonly code: RemoteWorkersParts["code"];
 }
 
 /** One engine of a cluster: joins membership, shard ownership, calls, shared domains and remote workers. */
@@ -217,6 +218,7 @@ export class ClusterMember implements RegionCluster, CallTransport {
       checkOutcome,
       onTaskLog: this.#parts.onTaskLog,
       onJobs: this.#parts.onJobs,
+      code: this.#parts.code,
     });
   }
 

@@ -6,6 +6,7 @@ import type { WorkerTimings } from "../cluster/timings.ts";
 import type { AttemptDescriptor } from "../dispatch/attempt-descriptor.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { Link, LinkListener } from "../dispatch/link.ts";
+import type { SessionCode } from "../dispatch/session-turns.ts";
 import type { OnTaskLog } from "../dispatch/task-log.ts";
 import type { TaskOfInstance, TaskRun } from "../dispatch/task-run.ts";
 import type { AnnouncedAttempt } from "../dispatch/session-attempt.ts";
@@ -31,6 +32,7 @@ export interface RemoteWorkersParts {
   readonly isLeaseValid: () => boolean;
   readonly onTaskLog?: OnTaskLog | undefined;
   /** Called with the details of its jobs when a worker has connected. */
+  readonly code: SessionCode | undefined;
   readonly onJobs: (jobs: readonly JobDetails[], namespace: string) => void;
   /** Resolves when attempts that run here now are counted among the slots of the domain. */
   readonly whenCounted: (domain: string) => Promise<void>;
@@ -53,8 +55,8 @@ export class RemoteWorkers {
 
   constructor(parts: RemoteWorkersParts) {
     this.#parts = parts;
-    const { clock, logger, timings, dispatcher, member, isLeaseValid, checkOutcome, onTaskLog, onJobs, records } =
-      parts;
+    const { clock, logger, timings, dispatcher, member, isLeaseValid, checkOutcome, onTaskLog, onJobs } = parts;
+    const { records, code } = parts;
     this.#sessions = new WorkerSessions({
       clock,
       logger,
@@ -66,6 +68,7 @@ export class RemoteWorkers {
       checkOutcome,
       onTaskLog,
       onJobs,
+      code,
       renewalAgeMs: (attemptId) => this.#renewalAgeMs(attemptId),
       onAnnounced: (attempt) => void this.#onAnnounced(attempt),
       ...(records !== undefined && {

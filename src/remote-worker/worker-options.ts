@@ -1,10 +1,11 @@
 import { EngineError } from "../base/error.ts";
+import { type CodeWorkflow, isCodeWorkflow } from "../authoring/code-workflow.ts";
 import { isJob, type Job } from "../authoring/job.ts";
 import { SettingCheck } from "../authoring/setting-check.ts";
 import type { Logger } from "../base/logger.ts";
 import { isNamespace } from "../base/namespace.ts";
 import { preview } from "../base/preview.ts";
-import { slotsMax } from "../dispatch/session-schema.ts";
+import { slotsMax, turnsMax } from "../dispatch/session-schema.ts";
 import { findTagsProblem } from "../dispatch/worker-tags.ts";
 import { stderrLogger } from "../engine/stderr-logger.ts";
 import type { AroundJob } from "../worker/job-call.ts";
@@ -19,7 +20,14 @@ export interface WorkerOptions {
   readonly token?: string;
   /** The namespace whose tasks it runs. Default: the one that the token is bound to, or `default`. */
   readonly namespace?: string;
-  readonly jobs: readonly Job[];
+  /** The jobs that it runs. It needs at least one job or workflow. */
+  readonly jobs?: readonly Job[];
+  /** The code workflows whose code it runs for the server, in all versions that have instances. */
+  readonly workflows?: readonly CodeWorkflow[];
+  /** Maximum of instances whose code reacts at a time. Default 100. */
+  readonly turns?: number;
+  /** Maximum of instances whose code is kept in memory between reactions; others are replayed. Default 1000. */
+  readonly warmInstances?: number;
   /** Maximum of tasks at a time. Default 10. */
   readonly slots?: number;
   /** Tasks may require a worker with certain tags (`withWorkerTags`). Default none. */
@@ -37,6 +45,9 @@ export interface ResolvedWorkerOptions {
   readonly token: string | undefined;
   readonly namespace: string | undefined;
   readonly jobs: readonly Job[];
+  readonly workflows: readonly CodeWorkflow[];
+  readonly turns: number;
+  readonly warmInstances: number;
   readonly slots: number;
   readonly tags: readonly string[];
   readonly stopGraceMs: number;
@@ -50,6 +61,9 @@ const names: Readonly<Record<keyof WorkerOptions, true>> = {
   token: true,
   namespace: true,
   jobs: true,
+  workflows: true,
+  turns: true,
+  warmInstances: true,
   slots: true,
   tags: true,
   stopGraceMs: true,
@@ -63,7 +77,7 @@ export function resolveWorkerOptions(options: WorkerOptions): ResolvedWorkerOpti
   check.object("options", options);
   check.options<WorkerOptions>({ ...options }, names);
   const { token, namespace, slots = 10, tags = [], stopGraceMs = 5000, logger = stderrLogger } = options;
-  const { jobs, aroundJob } = options;
+  const { jobs = [], workflows = [], turns = 100, warmInstances = 1000, aroundJob } = options;
   const urls = options.urls ?? [options.url ?? "http://127.0.0.1:7411"];
   if (options.url !== undefined && options.urls !== undefined) check.refuse("give url or urls, not both");
   if (!Array.isArray(urls) || urls.length === 0) check.refuse(`urls must be a list of addresses, got ${preview(urls)}`);
@@ -77,9 +91,13 @@ export function resolveWorkerOptions(options: WorkerOptions): ResolvedWorkerOpti
   const tagsProblem = findTagsProblem(tags);
   if (tagsProblem !== undefined) check.refuse(`tags ${tagsProblem}`);
   check.wholeMs("stopGraceMs", stopGraceMs, 0);
-  checkJobs(jobs);
+  check.wholeNumber("turns", turns, 1);
+  if (turns > turnsMax) check.refuse(`turns must be at most ${turnsMax}, got ${turns}`);
+  check.wholeNumber("warmInstances", warmInstances, 0);
+  checkWorkflows(workflows);
+  checkJobs(jobs, workflows.length > 0);
   if (aroundJob !== undefined && typeof aroundJob !== "function") check.refuse("aroundJob must be a function");
-  return { urls, token, namespace, jobs, slots, tags, stopGraceMs, logger, aroundJob };
+  return { urls, token, namespace, jobs, workflows, turns, warmInstances, slots, tags, stopGraceMs, logger, aroundJob };
 }
 
 function checkUrl(url: unknown): void {
@@ -87,8 +105,16 @@ function checkUrl(url: unknown): void {
   throw new EngineError("OPTION_INVALID", `new Worker: url must begin with http:// or https://, got ${preview(url)}`);
 }
 
-function checkJobs(jobs: unknown): void {
-  if (!Array.isArray(jobs) || jobs.length === 0) {
+function checkWorkflows(workflows: unknown): void {
+  if (Array.isArray(workflows) && workflows.every(isCodeWorkflow)) return;
+  throw new EngineError(
+    "OPTION_INVALID",
+    `new Worker: workflows must be a list of what defineWorkflow gave, got ${preview(workflows)}`,
+  );
+}
+
+function checkJobs(jobs: unknown, mayBeEmpty: boolean): void {
+  if (!Array.isArray(jobs) || (jobs.length === 0 && !mayBeEmpty)) {
     throw new EngineError(
       "OPTION_INVALID",
       `new Worker: jobs must be a list of at least one job, got ${preview(jobs)}`,

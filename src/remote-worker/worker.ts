@@ -7,11 +7,12 @@ import type { JobDetails } from "../dispatch/session-message.ts";
 import { type JobCatalogue, RemoteWorker } from "../worker/remote-worker.ts";
 import { ThreadWorker } from "../worker/thread-worker.ts";
 import { connectToServer } from "./server-link.ts";
+import { workerCodeOf } from "./worker-code.ts";
 import { ServerList } from "./server-list.ts";
 import { resolveWorkerOptions, type WorkerOptions } from "./worker-options.ts";
 
 /**
- * Runs jobs for a server, in a process of its own. It connects outwards and needs no inbound port.
+ * Runs jobs and the code of workflows for a server, in a process of its own. It connects outwards and needs no inbound port.
  *
  * ```ts
  * import { defineJob } from "heddle";
@@ -28,14 +29,24 @@ import { resolveWorkerOptions, type WorkerOptions } from "./worker-options.ts";
  */
 export class Worker {
   readonly #worker: RemoteWorker;
+  readonly #code: ReturnType<typeof workerCodeOf> | undefined;
   readonly #connected = Promise.withResolvers<void>();
   #stage: "new" | "started" | "stopped" = "new";
   #drained: Promise<void> | undefined;
 
-  /** `OPTION_INVALID`, `JOB_DUPLICATE`. */
+  /** `OPTION_INVALID`, `JOB_DUPLICATE`, `WORKFLOW_DUPLICATE`, `WORKFLOW_INVALID`. */
   constructor(options: WorkerOptions) {
     const resolved = resolveWorkerOptions(options);
     const { urls, token, namespace, jobs, slots, tags, stopGraceMs, logger, aroundJob } = resolved;
+    const { workflows, turns, warmInstances } = resolved;
+    if (workflows.length > 0)
+      this.#code = workerCodeOf({
+        workflows,
+        clock: systemClock,
+        logger,
+        turnsMax: turns,
+        runsMax: warmInstances,
+      });
     const random = new SystemRandom();
     const servers = new ServerList(urls, random);
     // The rejection is for whoever awaits `start`.
@@ -55,6 +66,7 @@ export class Worker {
       onConnected: () => this.#connected.resolve(),
       slots,
       tags,
+      ...(this.#code !== undefined && { code: this.#code }),
       threads: new ThreadWorker({ clock: systemClock, logger }),
       graceMs: stopGraceMs,
       ...(aroundJob !== undefined && { aroundJob }),
@@ -86,6 +98,7 @@ export class Worker {
       throw new EngineError("ENGINE_STATE", "the worker was started already; make a new Worker to start again");
     }
     this.#stage = "started";
+    this.#code?.process.start();
     this.#worker.start();
     try {
       await this.#connected.promise;
@@ -111,6 +124,7 @@ export class Worker {
     this.#stage = "stopped";
     this.#connected.reject(new EngineError("ENGINE_STATE", "the worker was stopped before a server accepted it"));
     await this.#worker.stop();
+    this.#code?.process.stop();
   }
 
   async #drain(): Promise<void> {

@@ -1,3 +1,4 @@
+import type { CodeWorkflow } from "../authoring/code-workflow.ts";
 import { EngineError, hasCode, messageOf } from "../base/error.ts";
 import { instanceFields, localName } from "../base/namespace.ts";
 import { CodeRun, type RunOwner } from "../code/code-run.ts";
@@ -5,11 +6,14 @@ import type { CodeMachine } from "../kernel/code/code-machine.ts";
 import type { Step } from "../kernel/code/step.ts";
 import { parseEvents } from "../kernel/event-text.ts";
 import type { Payload } from "../kernel/payload.ts";
+import type { TurnError } from "../kernel/code/turn-question.ts";
 import { Fenced, type HistoryRow } from "../stores/store.ts";
 import type { CodeWaits } from "../views/waiting.ts";
 import type { PayloadReader } from "../code/code-arrival.ts";
 import { identityOfRun, type PastEvent, replay } from "../code/code-replay.ts";
 import type { ActorTurn, InstanceActor } from "./instance-actor.ts";
+import type { Message } from "./message.ts";
+import { RemoteCode } from "./remote-code.ts";
 
 /**
  * The running code of an instance, while it is in memory. Code that is missing, or does not match its history, is
@@ -22,12 +26,33 @@ export class AttachedCode {
   /** A workflow that the code asked for and that is not registered in this process. */
   lacking: string | undefined;
   #run: CodeRun | undefined;
+  /** Asks other processes for the steps of the code; undefined if this process has the code, or can ask nobody. */
+  #remote: RemoteCode | undefined;
   /** The history as read from the store, until it is replayed. Undefined: it has to be read. */
   #past: PastEvent[] | undefined = [];
 
   constructor(actor: InstanceActor<CodeMachine>, owner: RunOwner & PayloadReader) {
     this.#actor = actor;
     this.#owner = owner;
+    const { hosts } = actor.shard.code;
+    if (hosts !== undefined && this.#find() === undefined) this.#remote = new RemoteCode(actor, hosts);
+  }
+
+  get remote(): RemoteCode | undefined {
+    return this.#remote;
+  }
+
+  /** The code is in this process from now on. Returns what was asked elsewhere and is not answered. */
+  bringHome(): Message[] {
+    const messages = this.#remote?.abandon() ?? [];
+    this.#remote = undefined;
+    this.#past = undefined;
+    return messages;
+  }
+
+  #find(): CodeWorkflow | undefined {
+    const { definition, shard } = this.#actor;
+    return shard.code.find(definition.name, definition.version);
   }
 
   /** The reason why the code is stopped. */
@@ -62,11 +87,13 @@ export class AttachedCode {
 
   /** True if the code has to be brought back by a replay before it can react. */
   get isDetached(): boolean {
+    if (this.#remote !== undefined) return false;
     return this.#run === undefined && this.attention === undefined && this.#actor.machine.state.generation > 0;
   }
 
   restore(history: readonly HistoryRow[]): void {
-    this.#past = pastOf(history);
+    if (this.#remote === undefined) this.#past = pastOf(history);
+    else this.#remote.restore(history);
   }
 
   /** Called when events were written that the code has not seen: a replay has to read the history again. */
@@ -106,6 +133,7 @@ export class AttachedCode {
    * record.
    */
   async attach(open: ActorTurn, onSteps: (steps: readonly Step[]) => void): Promise<void> {
+    if (this.#remote !== undefined) return;
     const past = (this.#past ??= pastOf(await this.#readHistory(open)));
     const run = this.#newRun();
     if (run === undefined) return;
@@ -156,12 +184,12 @@ export class AttachedCode {
   }
 
   #newRun(): CodeRun | undefined {
-    const { id, definition, machine, shard } = this.#actor;
-    const { name, version } = definition;
+    if (this.#remote !== undefined) return undefined;
+    const { id, machine, shard } = this.#actor;
     const { code, logger } = shard;
-    const workflow = code.find(name, version);
+    const workflow = this.#find();
     if (workflow === undefined) {
-      this.#hold(`the code of workflow "${localName(name)}" in version "${version}" is not registered in this process`);
+      this.#hold(this.missingText);
       // More events may be written before the code is there.
       this.#past = undefined;
       return undefined;
@@ -169,8 +197,25 @@ export class AttachedCode {
     return new CodeRun({ ...identityOfRun(id, machine.state), workflow, logger, services: code, owner: this.#owner });
   }
 
+  get missingText(): string {
+    const { name, version } = this.#actor.definition;
+    return `the code of workflow "${localName(name)}" in version "${version}" is not registered in this process`;
+  }
+
+  /** Stops code that runs elsewhere. */
+  stopRemote({ code, message }: TurnError): void {
+    this.#hold(message);
+    const { id, shard } = this.#actor;
+    shard.logger.error({ ...instanceFields(id), code, problem: message }, "the code of an instance was stopped");
+  }
+
   /** `HANDLER_UNKNOWN`, `HANDLER_FAILED`; `INSTANCE_STATE` if the code is not there to answer. */
   query(name: string, input: string | undefined): string | undefined {
+    const reply = this.#remote?.reply;
+    if (reply !== undefined) {
+      if ("error" in reply) throw new EngineError(reply.error.code, reply.error.message);
+      return reply.output;
+    }
     if (this.#run === undefined) throw this.#absent();
     try {
       return this.#run.answer(name, input);

@@ -109,7 +109,9 @@ export const callTable: { readonly [T in CallType]: CallEntry<T> } = {
   QueryCode: {
     ...query,
     carryOut: (call, { shard }) =>
-      shard.instances.ask(call.id, (_, actor) => queryCode(actor, call.query, call.input), { ofCode: true }),
+      shard.instances.ask(call.id, (_, actor) => queryCode(actor, call.query, call.input), {
+        ofCode: { name: call.query, ...(call.input !== undefined && { input: call.input }) },
+      }),
   },
   AwaitEnd: { ...wait, carryOut: awaitEnd },
   AwaitUpdate: {

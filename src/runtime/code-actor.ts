@@ -1,3 +1,4 @@
+import type { CodeHost } from "../dispatch/code-host.ts";
 import type { TaskInputs, TaskRun } from "../dispatch/task-run.ts";
 import { CodeMachine } from "../kernel/code/code-machine.ts";
 import type { LiveWaits } from "../views/waiting.ts";
@@ -47,11 +48,20 @@ export class CodeActor extends InstanceActor<CodeMachine> {
   get blocked(): LiveWaits["blocked"] {
     const { attention, stoppedAt } = this.code;
     if (attention !== undefined) return { reason: "code", text: `its code: ${attention}`, since: stoppedAt };
+    const missing = this.code.remote?.missing;
+    if (missing !== undefined)
+      return { reason: "code", text: `its code: ${this.code.missingText}, ${missing.text}`, since: missing.since };
     if (this.#isReactionOnRecord || this.#reaction?.isOnHold === true) {
       const text = "its code, which reacts alone because the process was lost before";
       return { reason: "isolation", text, since: undefined };
     }
     return this.lacksCode ? { reason: "code", text: "its code, which is about to go on", since: undefined } : undefined;
+  }
+
+  /** Why its code needs attention. */
+  get attention(): string | undefined {
+    const missing = this.code.remote?.missing;
+    return this.code.attention ?? (missing && `${this.code.missingText}, ${missing.text}`);
   }
 
   override get lacksCode(): boolean {
@@ -71,7 +81,8 @@ export class CodeActor extends InstanceActor<CodeMachine> {
   }
 
   override get hasOwnWork(): boolean {
-    return super.hasOwnWork || this.#isReactionOnRecord || this.code.attention !== undefined || this.hasMore;
+    const isStopped = this.code.attention !== undefined || this.code.remote?.hasUnseen === true;
+    return super.hasOwnWork || this.#isReactionOnRecord || isStopped || this.hasMore;
   }
 
   get #isReactionOnRecord(): boolean {
@@ -82,7 +93,12 @@ export class CodeActor extends InstanceActor<CodeMachine> {
    * An instance that needs attention stays in memory, where it is seen, and one that owes answers, where it gives them.
    */
   override get isIdle(): boolean {
-    return super.isIdle && this.code.attention === undefined && !this.#preparation.owesAnswers;
+    const isBusy = this.code.remote?.isBusy === true || this.#preparation.owesAnswers;
+    return super.isIdle && this.code.attention === undefined && !isBusy;
+  }
+
+  override get owesAnswers(): boolean {
+    return this.code.remote?.owesAnswers === true;
   }
 
   override get needsPreparation(): boolean {
@@ -101,6 +117,7 @@ export class CodeActor extends InstanceActor<CodeMachine> {
 
   override forgetLosses(): void {
     this.#reaction?.forgetLosses();
+    this.code.remote?.forgetLosses();
   }
 
   /** The code sees now what it had not seen when the instance left memory, because it was missing or had changed. */
@@ -127,9 +144,23 @@ export class CodeActor extends InstanceActor<CodeMachine> {
 
   /** The workflow that it waited for is registered in this process. */
   onCodeRegistered(): void {
-    if (this.code.attention === undefined) return;
+    if (this.code.attention === undefined && this.code.remote === undefined) return;
     this.code.forgive();
+    const { name, version } = this.definition;
+    if (this.shard.code.find(name, version) !== undefined) for (const each of this.code.bringHome()) this.tell(each);
     this.#preparation.putOff();
+    this.#wake();
+  }
+
+  /** A host of code has connected, perhaps with other code than the one that was stopped. */
+  onCodeHosted(host: CodeHost): void {
+    const { name, version } = this.definition;
+    if (this.code.remote === undefined || this.code.attention === undefined || !host.canRun(name, version)) return;
+    this.code.forgive();
+    this.#wake();
+  }
+
+  #wake(): void {
     this.tell({ query: () => undefined, reply: { resolve: () => undefined, reject: () => undefined } });
   }
 
@@ -149,5 +180,6 @@ export class CodeActor extends InstanceActor<CodeMachine> {
   override onCommitted(turn: ActorTurn): void {
     super.onCommitted(turn);
     if (turn.events.length > 0 && !this.#isReactionOnRecord) this.#reaction?.leaveSlot();
+    this.code.remote?.onCommitted(this.code.attention === undefined);
   }
 }

@@ -67,7 +67,7 @@ export class CodePreparation implements RunListener, RunOwner, PayloadReader {
 
   /** True if callers wait for answers of an instance that is not started yet. */
   get owesAnswers(): boolean {
-    return this.#deferred?.isWaitingForStart === true;
+    return this.#deferred?.isWaitingForStart === true || this.#code.remote?.owesAnswers === true;
   }
 
   /** Prepares another turn after this one, which may be prepared without the code already. */
@@ -81,7 +81,7 @@ export class CodePreparation implements RunListener, RunOwner, PayloadReader {
     this.#open = undefined;
     this.#isAbandoned = true;
     this.#reaction?.leaveSlot();
-    return [...taken, ...(this.#deferred?.takeAll() ?? [])];
+    return [...taken, ...(this.#deferred?.takeAll() ?? []), ...(this.#code.remote?.abandon() ?? [])];
   }
 
   /** Calls back when the turn can be opened. */
@@ -106,6 +106,7 @@ export class CodePreparation implements RunListener, RunOwner, PayloadReader {
         this.#answerLatecomers(open);
         if (this.#machine.state.reaction?.isUnderWay === true) this.#endReaction(open);
       }
+      this.#code.remote?.noteTurn(open, this.#actor.eventCount);
       return this.#actor.closeTurn(open);
     } catch (error) {
       // While the shard closes, messages stay unread: results of attempts are then reported to its next owner.
@@ -222,7 +223,9 @@ export class CodePreparation implements RunListener, RunOwner, PayloadReader {
   #react(): void {
     try {
       const open = this.#begin();
-      if (this.#code.isDetached) this.#wait(this.#attach(open));
+      const answer = this.#takeAnswer(open);
+      if (answer !== undefined) this.#wait(answer);
+      else if (this.#code.isDetached) this.#wait(this.#attach(open));
       else this.#goOn();
     } catch (error) {
       this.#fail(error);
@@ -253,6 +256,7 @@ export class CodePreparation implements RunListener, RunOwner, PayloadReader {
         const message = open.messages[this.#handled++];
         if (message === undefined) break;
         if (needsCode(message, this.#machine.state) && this.#defer(message, open)) continue;
+        if (this.#handOver(message, open)) continue;
         if ("query" in message) open.answer(message);
         else {
           const wait = this.#handle(message, open);
@@ -277,6 +281,31 @@ export class CodePreparation implements RunListener, RunOwner, PayloadReader {
     if (deferred.isOverdue) return false;
     (open.messages as Message[]).splice(--this.#handled, 1);
     deferred.defer(message, this.#isNotAdmitted ? "start" : "next turn");
+    return true;
+  }
+
+  /** Takes the answer of a host of code, if there is one. */
+  #takeAnswer(open: ActorTurn): Promise<void> | undefined {
+    const { remote } = this.#code;
+    remote?.refuseCrashLoop();
+    return remote?.takeAnswer(open, {
+      takeSteps: (steps) => this.#takeSteps(open, steps),
+      settle: (message) => {
+        (open.messages as Message[]).unshift(message);
+        this.#handled++;
+      },
+      stop: (problem) => this.#code.stopRemote(problem),
+    });
+  }
+
+  /** Leaves queries and new updates to the process that has the code. Its answer settles them in a later turn. */
+  #handOver(message: Message, open: ActorTurn): boolean {
+    const { remote, attention } = this.#code;
+    const { state } = this.#machine;
+    if (remote === undefined || attention !== undefined || state.generation === 0) return false;
+    if (!needsCode(message, state) || ("input" in message && this.#actor.hasEnded)) return false;
+    (open.messages as Message[]).splice(--this.#handled, 1);
+    remote.add(message);
     return true;
   }
 
@@ -321,7 +350,8 @@ export class CodePreparation implements RunListener, RunOwner, PayloadReader {
   #answerLatecomers(open: ActorTurn): void {
     const messages = open.messages as Message[];
     for (let first = this.#actor.inbox[0]; first !== undefined && "query" in first; first = this.#actor.inbox[0]) {
-      if (needsCode(first, this.#machine.state) && (this.#isBetweenGenerations || this.#isNotAdmitted)) return;
+      const mustWait = this.#isBetweenGenerations || this.#isNotAdmitted || this.#code.remote !== undefined;
+      if (mustWait && needsCode(first, this.#machine.state)) return;
       this.#actor.inbox.shift();
       messages.push(first);
       open.answer(first);

@@ -176,6 +176,11 @@ export abstract class InstanceActor<M extends Machine = Machine> extends TurnSta
     return false;
   }
 
+  /** True if callers wait for answers that come later than the turn that took their messages. */
+  get owesAnswers(): boolean {
+    return false;
+  }
+
   /** True if another turn is needed, whether or not messages come. */
   get hasMore(): boolean {
     return false;

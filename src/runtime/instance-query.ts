@@ -59,7 +59,7 @@ export function readStatus(actor: InstanceActor, attempts: Attempts): InstanceVi
   return {
     ...viewInstance(machine, liveWaits(actor, attempts)),
     historyLength: actor.eventCount,
-    attention: actor instanceof CodeActor ? actor.code.attention : undefined,
+    attention: actor instanceof CodeActor ? actor.attention : undefined,
     customStatus: actor instanceof CodeActor ? parseOptional(actor.machine.state.customStatus) : undefined,
   };
 }

@@ -1,3 +1,4 @@
+import type { TurnQuery } from "../kernel/code/turn-question.ts";
 import type { Event } from "../kernel/event.ts";
 import type { Input } from "./input.ts";
 import type { Machine } from "../kernel/machine.ts";
@@ -31,6 +32,8 @@ export interface QueryMessage {
   readonly query: (machine: Machine) => void;
   /** The code of the instance answers it, and may have to be replayed first. */
   readonly ofCode?: boolean;
+  /** What is asked of the code, for code in another process. */
+  readonly codeQuery?: TurnQuery | undefined;
   /** Releases the answer, or rejects with the reason why there is none. */
   readonly reply: Reply<void>;
 }

@@ -14,9 +14,9 @@ const newInstancesMs = 60_000;
 export class CrashLoop extends Error {
   override readonly name = "CrashLoop";
 
-  constructor(losses: number, step: number) {
+  constructor(losses: number, step: number, what: "the process" | "its worker" = "the process") {
     super(
-      `its code ended or blocked the process ${losses} times at step ${step}; deploy code that does not, and resume it`,
+      `its code ended or blocked ${what} ${losses} times at step ${step}; deploy code that does not, and resume it`,
     );
   }
 }

@@ -6,6 +6,7 @@ import { shardOfId, shardOfKey } from "../stores/instance-key.ts";
 import { Fenced, type OutboxRow, type ShardClaim, type ShardRow } from "../stores/store.ts";
 import type { AttemptHosting } from "./delegated-attempts.ts";
 import type { Hint } from "./call.ts";
+import type { CodeHost } from "../dispatch/code-host.ts";
 import { CodeActor } from "./code-actor.ts";
 import { noHosting } from "./hosted-attempts.ts";
 import { restoreGates, unfinishedInstances } from "./gated-instances.ts";
@@ -248,6 +249,13 @@ export class Region {
         const isItsCode = actor.definition.name === name && actor.definition.version === version;
         if (isItsCode || actor.code.lacking === name) actor.onCodeRegistered();
       }
+    }
+  }
+
+  /** Resumes instances whose code was stopped, because a host with code has connected. */
+  onCodeHosted(host: CodeHost): void {
+    for (const shard of this.#open()) {
+      for (const { actor } of shard.instances.entries) if (actor instanceof CodeActor) actor.onCodeHosted(host);
     }
   }
 

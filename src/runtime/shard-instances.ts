@@ -1,5 +1,6 @@
 import { hasCode } from "../base/error.ts";
 import { attemptId } from "../kernel/address.ts";
+import type { TurnQuery } from "../kernel/code/turn-question.ts";
 import type { Machine } from "../kernel/machine.ts";
 import type { Input } from "./input.ts";
 import type { InstanceActor } from "./instance-actor.ts";
@@ -97,7 +98,7 @@ export class ShardInstances {
   async ask<T>(
     id: string,
     query: (machine: Machine, actor: InstanceActor) => T,
-    options: { ofCode?: boolean; withCode?: boolean } = {},
+    options: { ofCode?: TurnQuery; withCode?: boolean } = {},
   ): Promise<T> {
     const reply = Promise.withResolvers<void>();
     const answer: T[] = [];
@@ -108,10 +109,10 @@ export class ShardInstances {
       };
       // The state in memory is that in the store if no message and no turn is outstanding: there is no commit to wait
       // for.
-      const isPlain = options.ofCode !== true || !actor.needsPreparation;
+      const isPlain = options.ofCode === undefined || !actor.needsPreparation;
       const lacksCode = options.withCode === true && actor.lacksCode;
       if (!isPlain || lacksCode || actor.hasMessages || actor.isBusy || this.#state.isClosed)
-        return actor.tell({ query: answerFrom, ofCode: !isPlain, reply });
+        return actor.tell({ query: answerFrom, ofCode: !isPlain, codeQuery: options.ofCode, reply });
       answerFrom(actor.machine);
       reply.resolve();
     });
@@ -163,7 +164,7 @@ export class ShardInstances {
 
   /** An instance that has ended, or whose start was refused, stays in memory only while it has messages. */
   evictIfOver(actor: InstanceActor): void {
-    if (!actor.isInboxEmpty || actor.isBusy) return;
+    if (!actor.isInboxEmpty || actor.isBusy || actor.owesAnswers) return;
     if (!actor.hasEnded && !actor.isUnborn) return;
     const entry = this.#table.entryOf(actor);
     if (entry === undefined) return;

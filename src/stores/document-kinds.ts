@@ -13,10 +13,14 @@ export const workerDocument = "worker";
 /** Kind of the document with the secret of the tokens by which tasks are completed from outside. */
 export const completionDocument = "completion";
 
+/** Kind of the document of a code workflow that workers have announced; its name is the qualified name, `@` and the version. */
+export const announcedWorkflowDocument = "announced-workflow";
+
 /** Kinds of documents that an export contains. The others are short-lived: locks, idempotency keys, states of alerts, workers. */
 export const movingDocuments: readonly string[] = [
   workflowDocument,
   tokenDocument,
   announcedDocument,
   completionDocument,
+  announcedWorkflowDocument,
 ];

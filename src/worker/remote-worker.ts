@@ -14,6 +14,7 @@ import {
 } from "../dispatch/session-message.ts";
 import { parseMemberMessage } from "../dispatch/session-schema.ts";
 import { Backoff } from "../base/backoff.ts";
+import { AskedTurns, type CodeAnswerer } from "./asked-turns.ts";
 import { EmbeddedWorker, type JobLookup } from "./embedded-worker.ts";
 import type { AroundJob } from "./job-call.ts";
 import { GrantedRuns } from "./granted-runs.ts";
@@ -41,6 +42,8 @@ export interface RemoteWorkerOptions {
   readonly onConnected?: () => void;
   /** Limit of concurrent attempts. Default 10. */
   readonly slots?: number;
+  /** Runs code workflows. Default: it has none. */
+  readonly code?: CodeAnswerer;
   /** Tasks may require a worker with certain tags. */
   readonly tags?: readonly string[];
   readonly aroundJob?: AroundJob;
@@ -68,6 +71,7 @@ export class RemoteWorker {
   readonly #options: RemoteWorkerOptions;
   readonly #worker: EmbeddedWorker;
   readonly #runs: GrantedRuns;
+  readonly #turns: AskedTurns | undefined;
   readonly #backoff: Backoff;
   #beatMs: number;
   readonly #slots: number;
@@ -109,6 +113,8 @@ export class RemoteWorker {
     this.#backoff = new Backoff(random, { firstMs: this.#beatMs / 40, lastMs: this.#beatMs / 2 });
     const parts = { clock, worker: this.#worker, slots, send: (message: WorkerMessage) => this.#send(message) };
     this.#runs = new GrantedRuns(parts, ownPatience * timings.workerLostMs);
+    const { code } = options;
+    this.#turns = code && new AskedTurns({ code, logger, send: (message) => this.#send(message) });
   }
 
   /** A member has welcomed it, and the link is alive. */
@@ -159,6 +165,7 @@ export class RemoteWorker {
     this.#heardAt = this.#options.clock.monotonic();
     this.#heartbeats.onReconnect();
     this.#runs.onReconnect();
+    this.#turns?.onReconnect();
     try {
       const link = this.#options.connect({
         receive: (text) => {
@@ -236,6 +243,12 @@ export class RemoteWorker {
         return this.#runs.abort(message);
       case "Acknowledged":
         return this.#runs.onAcknowledged(message);
+      case "TurnAsked":
+        return this.#turns?.onAsked(message);
+      case "TurnWithdrawn":
+        return this.#turns?.onWithdrawn(message.turn);
+      case "History":
+        return this.#turns?.onHistory(message);
     }
   }
 
@@ -270,6 +283,7 @@ export class RemoteWorker {
 
   #sendHeartbeat(): void {
     this.#runs.resendResults();
+    this.#turns?.repeatReads();
     if (++this.#ticks % ticksInBeat !== 0) return;
     // A draining worker repeats its hello, because the first one without slots may have been lost.
     if (this.#isDraining) return this.#announce();
@@ -280,11 +294,12 @@ export class RemoteWorker {
       lastGrant: this.#runs.closeGrants(),
       running,
       finished,
+      ...(this.#turns !== undefined && { turns: this.#turns.numbers }),
     });
   }
 
   #announce(): void {
-    const { jobs, tags = [] } = this.#options;
+    const { jobs, code, tags = [] } = this.#options;
     const { running, results } = this.#runs.all;
     this.#send({
       type: "Hello",
@@ -294,6 +309,7 @@ export class RemoteWorker {
       jobs: [...jobs.keys()],
       // A member that has welcomed the worker knows them.
       ...(!this.#isWelcome && jobs.details !== undefined && { jobDetails: jobs.details() }),
+      ...(code !== undefined && { workflows: code.workflows, turns: this.#isDraining ? 0 : code.turnsMax }),
       slots: this.#isDraining ? 0 : this.#slots,
       ...(tags.length > 0 && { tags }),
       ...(this.#lastWelcome === undefined ? {} : { lastWelcome: this.#lastWelcome }),

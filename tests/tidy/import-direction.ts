@@ -61,7 +61,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   ],
   client: ["api", "base"],
   jobs: ["base", "authoring", "client"],
-  "remote-worker": ["base", "authoring", "dispatch", "worker", "engine", "client"],
+  "remote-worker": ["base", "authoring", "dispatch", "worker", "code", "engine", "client"],
   cli: [
     "api",
     "base",

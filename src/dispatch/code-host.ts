@@ -1,0 +1,24 @@
+import type { HistoryPage, TurnAnswer, TurnQuestion } from "../kernel/code/turn-question.ts";
+
+/** A question as a host of code gets it. */
+export interface AskedTurn {
+  readonly question: TurnQuestion;
+  /** Reads the durable history from this event on, but not beyond the question. */
+  history(from: number): Promise<HistoryPage>;
+  /** The first answer of any host counts; later ones, and those after a withdrawal, are dropped. */
+  answer(answer: TurnAnswer): void;
+}
+
+/** A place where the code of workflows runs: a remote worker, or a stream of another protocol. */
+export interface CodeHost {
+  /** For logs. */
+  readonly address: string;
+  /** True if it has the code. */
+  canRun(workflow: string, version: string): boolean;
+  /** The number of questions that it takes in addition to those it has; 0 while it cannot be reached, and when it drains. */
+  readonly freeTurns: number;
+  /** Repeats the question to the other end until it is answered or withdrawn. Never throws. */
+  ask(turn: AskedTurn): void;
+  /** The answer is not wanted any more: the instance has ended, or its shard has another owner. */
+  withdraw(turn: AskedTurn): void;
+}
