@@ -78,6 +78,8 @@ export class CodeHosts {
   /** Questions that wait, by the code that they need. */
   readonly #waiting = new Map<string, Fifo<OpenTurn>>();
   readonly #suspects = new Set<OpenTurn>();
+  /** Hosts that are out of touch. */
+  readonly #unreachable = new Set<CodeHost>();
   /** A host that gets nothing more, until it has answered what it has and can take the first suspect. */
   #reserved: CodeHost | undefined;
   #waitingCount = 0;
@@ -118,11 +120,19 @@ export class CodeHosts {
       this.#turns.set(host, new Set());
       this.#onNew(host);
     }
+    this.#unreachable.delete(host);
+    for (const other of this.#unreachable) this.#moveFrom(other);
     this.#fill(host);
   }
 
   /** The host is out of touch: another one may answer instead. It keeps its questions for when it is back. */
   onUnreachable(host: CodeHost): void {
+    if (!this.#turns.has(host)) return;
+    this.#unreachable.add(host);
+    this.#moveFrom(host);
+  }
+
+  #moveFrom(host: CodeHost): void {
     for (const turn of this.#turns.get(host) ?? []) {
       if (turn.hosts.size > 1 || turn.losses > 0) continue;
       const other = this.#choose(turn);
@@ -134,6 +144,7 @@ export class CodeHosts {
   remove(host: CodeHost, how: "lost" | "left"): void {
     const turns = this.#turns.get(host) ?? [];
     this.#turns.delete(host);
+    this.#unreachable.delete(host);
     if (this.#reserved === host) this.#reserved = undefined;
     for (const turn of turns) {
       turn.hosts.delete(host);

@@ -133,7 +133,7 @@ describe("heddle worker", () => {
     assert.doesNotMatch(stranger.stdout, /will try again/);
     writeFileSync(
       join(folder, "flows.ts"),
-      `import { defineWorkflow } from ${JSON.stringify(join(root, "src/index.ts"))}; export const w = defineWorkflow("w", async () => 1);`,
+      `import { TaskBuilder, WorkflowBuilder } from ${JSON.stringify(join(root, "src/index.ts"))}; export const w = new WorkflowBuilder().withName("w").withTask(new TaskBuilder("t").withJobFunction("where-am-i")).build();`,
     );
     const idle = await heddle(["worker", "flows.ts", "--url", url, "--token", "hdl_w"], { cwd: folder });
     assert.equal(idle.code, 2);

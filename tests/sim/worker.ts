@@ -4,6 +4,8 @@ import type { ClusterTimings } from "../../src/cluster/timings.ts";
 import type { Link, LinkListener } from "../../src/dispatch/link.ts";
 import { parseMemberMessage, parseWorkerMessage } from "../../src/dispatch/session-schema.ts";
 import { RemoteWorker } from "../../src/worker/remote-worker.ts";
+import { workerCodeOf } from "../../src/remote-worker/worker-code.ts";
+import { codeWorkflows } from "./code-workflows.ts";
 import type { SimRandom } from "./sim-random.ts";
 import { simJobs } from "./jobs.ts";
 import { Life, type LifeParts, Machine } from "./machine.ts";
@@ -58,6 +60,13 @@ export class WorkerLife extends Life {
       timings,
       slots,
       tags: ["worker"],
+      code: workerCodeOf({
+        workflows: codeWorkflows,
+        clock: this.clock,
+        logger: recorder.loggerOf(this),
+        turnsMax: 20,
+        runsMax: 5,
+      }),
       graceMs: 1000,
     });
   }

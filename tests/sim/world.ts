@@ -161,7 +161,8 @@ export class World implements FaultyWorld {
       maxInterruptions: 1_000_000,
       stopGraceMs: 1000,
       maxConcurrentActivities: ofLimits.isLucky(0.3) ? ofLimits.whole(1, 3) : 0,
-      lacksCode: this.#random.fork("code").isLucky(0.25),
+      // Workers have all code, so that members may lack some.
+      lacksCode: this.#random.fork("code").isLucky(workerCount > 0 ? 0.7 : 0.25),
       isStoreRough: store.failing + store.lying + store.lagging + store.slowness > 0,
       calmAt: spanMs,
     };
@@ -388,9 +389,10 @@ export class World implements FaultyWorld {
    */
   #drawLate(random: SimRandom): MemberLifeParts["late"] {
     const isFirst = this.recorder.lives.length < this.members.length + this.workers.length;
+    const hasWorkers = this.workers.length > 0;
     const isComplete = !this.#setting.lacksCode || isFirst || random.isLucky(0.5);
     const workflows = isComplete ? [] : codeWorkflows.filter(() => random.isLucky(0.3));
-    return { workflows, afterMs: random.waitMs(4000) };
+    return { workflows, afterMs: random.waitMs(hasWorkers ? 15_000 : 4000) };
   }
 
   #connection(): Store {

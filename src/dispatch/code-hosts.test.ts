@@ -1,0 +1,176 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { TurnAnswer, TurnQuestion } from "../kernel/code/turn-question.ts";
+import type { AskedTurn, CodeHost } from "./code-host.ts";
+import { CodeHosts, type OpenTurn } from "./code-hosts.ts";
+
+class Host implements CodeHost {
+  readonly address: string;
+  readonly asked: AskedTurn[] = [];
+  readonly withdrawn: AskedTurn[] = [];
+  max: number;
+  isReachable = true;
+
+  constructor(address: string, max = 10) {
+    this.address = address;
+    this.max = max;
+  }
+
+  get freeTurns(): number {
+    return this.isReachable ? this.max - this.asked.length : 0;
+  }
+
+  canRun(workflow: string): boolean {
+    return workflow === "w";
+  }
+
+  ask(turn: AskedTurn): void {
+    this.asked.push(turn);
+  }
+
+  withdraw(turn: AskedTurn): void {
+    this.withdrawn.push(turn);
+  }
+
+  /** Answers its first question. */
+  answer(): void {
+    this.asked.shift()?.answer(nothing);
+  }
+}
+
+const nothing: TurnAnswer = { steps: [], queries: [], canCancel: true };
+
+function question(instanceId: string, workflow = "w"): TurnQuestion {
+  return {
+    instanceId,
+    workflow,
+    version: "1",
+    generation: 1,
+    first: 0,
+    events: 2,
+    steps: 0,
+    seen: 0,
+    news: [],
+    queries: [],
+  };
+}
+
+class Rig {
+  readonly hosts = new CodeHosts();
+  readonly answers: string[] = [];
+  readonly losses: number[] = [];
+  /** Questions with more losses are given up. */
+  lossesMax = 3;
+
+  ask(id: string, { losses = 0, warmHost }: { losses?: number; warmHost?: CodeHost } = {}): OpenTurn {
+    return this.hosts.ask(question(id), {
+      losses,
+      warmHost,
+      owner: {
+        history: () => Promise.resolve({ turns: [], next: 0 }),
+        onAnswer: (_, host) => void this.answers.push(`${id} by ${host?.address}`),
+        onLost: (count) => {
+          this.losses.push(count);
+          return count <= this.lossesMax;
+        },
+      },
+    });
+  }
+
+  connect(...hosts: readonly Host[]): void {
+    for (const host of hosts) this.hosts.onReady(host);
+  }
+}
+
+const names = ({ asked }: Host): string[] => asked.map((turn) => turn.question.instanceId);
+
+describe("questions about code", () => {
+  test("wait for a host that has the code, and go to the one that answered last", () => {
+    const rig = new Rig();
+    const [a, b] = [new Host("a"), new Host("b")];
+    rig.ask("1");
+    assert.deepEqual([rig.hosts.waitingCount, rig.hosts.hasCode("w", "1")], [1, false]);
+    rig.connect(a, b);
+    assert.deepEqual([names(a), names(b), rig.hosts.waitingCount], [["1"], [], 0]);
+    rig.ask("2", { warmHost: a });
+    rig.ask("3");
+    assert.deepEqual([names(a), names(b)], [["1", "2"], ["3"]]);
+    assert.equal(rig.hosts.hasCode("other", "1"), false);
+  });
+
+  test("keep to the maximum of a host, and the next one follows an answer", () => {
+    const rig = new Rig();
+    const host = new Host("a", 1);
+    rig.connect(host);
+    for (const id of ["1", "2", "3"]) rig.ask(id);
+    assert.deepEqual(names(host), ["1"]);
+    host.answer();
+    host.answer();
+    assert.deepEqual([names(host), rig.answers], [["3"], ["1 by a", "2 by a"]]);
+  });
+
+  test("of a host out of touch are put to another one, and the first answer counts", () => {
+    const rig = new Rig();
+    const [a, b] = [new Host("a"), new Host("b")];
+    rig.connect(a);
+    rig.ask("1");
+    a.isReachable = false;
+    rig.hosts.onUnreachable(a);
+    rig.connect(b);
+    assert.deepEqual([names(a), names(b), rig.losses], [["1"], ["1"], []]);
+    b.answer();
+    a.answer();
+    assert.equal(rig.answers.length, 1);
+  });
+
+  test("of a lost host count a loss, those of one that left do not", () => {
+    const rig = new Rig();
+    const [a, b, c] = [new Host("a"), new Host("b"), new Host("c")];
+    rig.connect(a);
+    rig.ask("1");
+    rig.hosts.remove(a, "left");
+    rig.connect(b);
+    assert.deepEqual([names(b), rig.losses], [["1"], []]);
+    rig.hosts.remove(b, "lost");
+    rig.connect(c);
+    assert.deepEqual([names(c), rig.losses], [["1"], [1]]);
+  });
+
+  test("that were lost too often are given up", () => {
+    const rig = new Rig();
+    rig.lossesMax = 1;
+    const turn = rig.ask("1", { losses: 1 });
+    const [a, b] = [new Host("a"), new Host("b")];
+    rig.connect(a);
+    rig.hosts.remove(a, "lost");
+    rig.connect(b);
+    assert.deepEqual([turn.isOver, names(b), rig.answers], [true, [], []]);
+  });
+
+  test("that were lost twice are asked alone, and a busy host is kept free for them", () => {
+    const rig = new Rig();
+    const host = new Host("a");
+    rig.connect(host);
+    rig.ask("1");
+    rig.ask("suspect", { losses: 2 });
+    rig.ask("2");
+    assert.deepEqual([names(host), rig.hosts.waitingCount], [["1"], 2]);
+    host.answer();
+    assert.deepEqual(names(host), ["suspect"]);
+    rig.ask("3");
+    assert.deepEqual(names(host), ["suspect"]);
+    host.answer();
+    assert.deepEqual(names(host), ["2", "3"]);
+  });
+
+  test("that are withdrawn are not answered", () => {
+    const rig = new Rig();
+    const host = new Host("a");
+    rig.connect(host);
+    const [asked, waiting] = [rig.ask("1"), rig.ask("2")];
+    rig.hosts.withdraw(asked);
+    rig.hosts.withdraw(waiting);
+    host.answer();
+    assert.deepEqual([host.withdrawn.length, rig.answers], [2, []]);
+  });
+});
