@@ -83,7 +83,7 @@ export class Assembly {
     const { storage: store, clock, logger, jobs, workflows, watchCode } = options;
     this.#watchdog = this.#makeWatchdog();
     const watch = watchCode ? new CodeWatch(logger) : undefined;
-    if (options.cluster !== undefined || options.loneWorkers !== undefined)
+    if (options.cluster?.remoteWorkers === true || options.loneWorkers !== undefined)
       this.codeHosts = new CodeHosts((host) => this.region.onCodeHosted(host));
     this.#processCode = this.#makeProcessCode(watch);
     this.dispatcher = this.#makeDispatcher();

@@ -29,8 +29,8 @@ export class CodeWorker {
   readonly worker: RemoteWorker;
   readonly #code: ReturnType<typeof workerCodeOf>;
   #isCut = false;
-  /** Texts that the worker has sent. */
-  readonly sent: string[] = [];
+  /** Replaces what the worker sends. */
+  change: ((text: string) => readonly string[]) | undefined;
 
   constructor(
     engine: () => Engine,
@@ -79,8 +79,7 @@ export class CodeWorker {
     const accepted = engine.acceptWorker(memberEnd, {});
     return {
       send: (text) => {
-        this.sent.push(text);
-        soon(() => accepted.receive(text));
+        for (const each of this.change?.(text) ?? [text]) soon(() => accepted.receive(each));
       },
       close: () => soon(() => accepted.onClosed(undefined)),
     };

@@ -193,4 +193,57 @@ describe("code that only a worker has", () => {
       assert.equal(await handle.result(), 3);
     },
   );
+
+  test("8.4 code that ends its workers again and again is quarantined, and resumed", { timeout: 60_000 }, async (t) => {
+    const engine = await startOwner(t, { maxInterruptions: 1 });
+    const workers: CodeWorker[] = [];
+    let isPoison = true;
+    const poison = defineWorkflow("poison", async (ctx: WorkflowContext) => {
+      if (isPoison) for (const worker of workers) worker.cut();
+      await ctx.sleep(1);
+      return "survived";
+    });
+    workers.push(await CodeWorker.start(t, engine, [poison]));
+    await until(() => engine.findWorkflow("poison") !== undefined);
+    const handle = await engine.startWorkflow(engine.findWorkflow("poison") as typeof poison, undefined);
+    workers.push(await CodeWorker.start(t, engine, [poison]));
+    const isQuarantined = async (): Promise<boolean> => {
+      const [found] = await engine.listWorkflowInstances({ limit: 1 });
+      return found?.quarantined !== undefined && found.quarantined !== null;
+    };
+    await until(isQuarantined, { everyMs: 50 });
+    const [found] = await engine.listWorkflowInstances({ limit: 1 });
+    assert.match(found?.quarantined ?? "", /ended or blocked its worker 2 times at step 0/);
+    isPoison = false;
+    await CodeWorker.start(t, engine, [poison]);
+    await engine.resumeWorkflowInstance(handle.instanceId);
+    assert.equal(await handle.result(), "survived");
+  });
+
+  test(
+    "8.4 an answer to another question is dropped, and steps that cannot be stop the code",
+    { timeout: 30_000 },
+    async (t) => {
+      const engine = await startOwner(t);
+      const worker = await CodeWorker.start(t, engine, [counter]);
+      await until(() => engine.findWorkflow("counter") !== undefined);
+      worker.change = (text) => {
+        const message = JSON.parse(text) as { type: string; events: number; answer: { steps: unknown[] } };
+        if (message.type !== "TurnAnswered") return [text];
+        const late = { ...message, events: message.events + 1 };
+        const wrong = { ...message, answer: { ...message.answer, steps: [{ type: "cancel-timer", timer: 7 }] } };
+        return [JSON.stringify(late), JSON.stringify(wrong), text];
+      };
+      const handle = await engine.startWorkflow(engine.findWorkflow("counter") as typeof counter, undefined);
+      await until(async () => (await handle.getStatus()).attention !== undefined);
+      assert.match(
+        (await handle.getStatus()).attention ?? "",
+        /step 0, cancel-timer, is about timer 7, which was never set/,
+      );
+      worker.change = undefined;
+      await engine.resumeWorkflowInstance(handle.instanceId);
+      await engine.raiseEvent(handle.instanceId, "end");
+      assert.equal(await handle.result(), 0);
+    },
+  );
 });
