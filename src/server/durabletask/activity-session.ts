@@ -117,6 +117,11 @@ export class ActivitySession {
         return;
       case "Goodbye":
         return this.#onClosed();
+      case "TurnAsked":
+      case "TurnWithdrawn":
+      case "History":
+        // It has announced no code, so it is never asked about any.
+        return;
     }
   }
 
