@@ -149,6 +149,14 @@ export function optionalTime(number: number): Field<number | undefined> {
   });
 }
 
+/** A `google.protobuf.Timestamp` at which something is due: never a fraction of a millisecond early. */
+export function dueTime(number: number): Field<number | undefined> {
+  return converted(number, timestamp, {
+    from: ({ seconds, nanos }) => Number(seconds) * 1000 + Math.ceil(nanos / nanosPerMs),
+    to: timestampOf,
+  });
+}
+
 function timestampOf(ms: number): { seconds: bigint; nanos: number } {
   const seconds = Math.floor(ms / 1000);
   return { seconds: BigInt(seconds), nanos: Math.round((ms - seconds * 1000) * nanosPerMs) };

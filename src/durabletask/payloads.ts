@@ -23,10 +23,21 @@ export function jsonOf(text: string | undefined): string | undefined {
   return parsed(text) === undefined ? JSON.stringify(text) : text;
 }
 
-function parsed(text: string): unknown {
+/** Undefined for what is not JSON. */
+export function parsed(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
     return undefined;
   }
+}
+
+export function detailsOf({ type, message, retryable, stack, cause }: Failure): FailureDetails {
+  return {
+    errorType: type,
+    errorMessage: message,
+    stackTrace: stack,
+    innerFailure: cause && detailsOf(cause),
+    isNonRetriable: !retryable,
+  };
 }

@@ -1,5 +1,18 @@
 import { failureDetails } from "./client-messages.ts";
-import { integer, integers, list, message, optional, optionalText, text, texts, type ValueOf } from "./message.ts";
+import {
+  dueTime,
+  flag,
+  integer,
+  integers,
+  list,
+  message,
+  optional,
+  optionalText,
+  optionalTime,
+  text,
+  texts,
+  type ValueOf,
+} from "./message.ts";
 
 /**
  * Messages of the Durable Task protocol between workers and the server. They have the fields that Microsoft's dialect and
@@ -8,7 +21,108 @@ import { integer, integers, list, message, optional, optionalText, text, texts, 
 
 const instance = message({ instanceId: text(1), executionId: optionalText(2) });
 
+const parentInstance = message({
+  taskScheduledId: integer(1),
+  name: optionalText(2),
+  version: optionalText(3),
+  instance: optional(4, instance),
+});
+
 const traceContext = message({ traceParent: text(1) });
+
+const executionStarted = message({
+  name: text(1),
+  version: optionalText(2),
+  input: optionalText(3),
+  instance: optional(4, instance),
+  parent: optional(5, parentInstance),
+  scheduledStart: optionalTime(6),
+  parentTrace: optional(7, traceContext),
+});
+
+const completed = message({ taskScheduledId: integer(1), result: optionalText(2) });
+const failed = message({ taskScheduledId: integer(1), failure: optional(2, failureDetails) });
+const reason = message({ input: optionalText(1) });
+const raised = message({ name: text(1), input: optionalText(2) });
+
+/** One event of a history. Exactly one field besides the first two is there. */
+export const historyEvent = message({
+  eventId: integer(1),
+  at: optionalTime(2),
+  executionStarted: optional(3, executionStarted),
+  executionCompleted: optional(
+    4,
+    message({ status: integer(1), result: optionalText(2), failure: optional(3, failureDetails) }),
+  ),
+  executionTerminated: optional(5, reason),
+  taskScheduled: optional(6, message({ name: text(1), version: optionalText(2), input: optionalText(3) })),
+  taskCompleted: optional(7, completed),
+  taskFailed: optional(8, failed),
+  childCreated: optional(
+    9,
+    message({ instanceId: text(1), name: text(2), version: optionalText(3), input: optionalText(4) }),
+  ),
+  childCompleted: optional(10, completed),
+  childFailed: optional(11, failed),
+  timerCreated: optional(12, message({ fireAt: optionalTime(1) })),
+  timerFired: optional(13, message({ fireAt: optionalTime(1), timerId: integer(2) })),
+  orchestratorStarted: optional(14, message<object>({})),
+  eventSent: optional(16, message({ instanceId: text(1), name: text(2), input: optionalText(3) })),
+  eventRaised: optional(17, raised),
+  executionSuspended: optional(21, reason),
+  executionResumed: optional(22, reason),
+});
+export type HistoryEvent = ValueOf<typeof historyEvent>;
+
+// What orchestrators answer
+
+const completeAction = message({
+  status: integer(1),
+  result: optionalText(2),
+  newVersion: optionalText(4),
+  carryoverEvents: list(5, historyEvent),
+  failure: optional(6, failureDetails),
+});
+export type CompleteAction = ValueOf<typeof completeAction>;
+
+/** One thing that an orchestrator asks for. Exactly one field besides the id is there. */
+export const orchestratorAction = message({
+  id: integer(1),
+  scheduleTask: optional(2, message({ name: text(1), version: optionalText(2), input: optionalText(3) })),
+  createChild: optional(
+    3,
+    message({ instanceId: text(1), name: text(2), version: optionalText(3), input: optionalText(4) }),
+  ),
+  createTimer: optional(4, message({ fireAt: dueTime(1) })),
+  sendEvent: optional(5, message({ instance: optional(1, instance), name: text(2), data: optionalText(3) })),
+  complete: optional(6, completeAction),
+  terminate: optional(7, message({ instanceId: text(1), reason: optionalText(2), recurse: flag(3) })),
+  /** Microsoft only. */
+  sendEntityMessage: optional(8, message<object>({})),
+  /** Dapr only: the worker has not the version that the instance began with. */
+  versionNotAvailable: optional(10, message<object>({})),
+  /** Dapr only. */
+  createDetached: optional(
+    11,
+    message({ instanceId: text(1), name: text(2), version: optionalText(3), input: optionalText(4) }),
+  ),
+});
+export type OrchestratorAction = ValueOf<typeof orchestratorAction>;
+
+export const orchestratorRequest = message({
+  instanceId: text(1),
+  executionId: optionalText(2),
+  pastEvents: list(3, historyEvent),
+  newEvents: list(4, historyEvent),
+});
+
+export const orchestratorResponse = message({
+  instanceId: text(1),
+  actions: list(2, orchestratorAction),
+  customStatus: optionalText(3),
+  completionToken: text(4),
+});
+export type OrchestratorResponse = ValueOf<typeof orchestratorResponse>;
 
 export const activityRequest = message({
   name: text(1),
@@ -31,6 +145,7 @@ export const activityResponse = message({
 export type ActivityResponse = ValueOf<typeof activityResponse>;
 
 export const workItem = message({
+  orchestratorRequest: optional(1, orchestratorRequest),
   activityRequest: optional(2, activityRequest),
   /** Microsoft only: its SDKs take a stream for dead on which nothing came for two minutes. */
   healthPing: optional(4, message<object>({})),

@@ -3,6 +3,7 @@ import type { EngineError } from "../base/error.ts";
 import type { WaitReason } from "../dispatch/wait-reason.ts";
 import { checkListener } from "./argument-check.ts";
 import { Assembly } from "./assembly.ts";
+import { CodeHosting } from "./code-hosting.ts";
 import { EngineNamespace } from "./engine-namespace.ts";
 import { type Health, viewHealth } from "./health.ts";
 import type { InstanceChange } from "./instance-change.ts";
@@ -58,6 +59,11 @@ export class Engine extends EngineNamespace {
   viewNamespace(name: string): EngineNamespace {
     const namespace = checkNamespace(name);
     return this.#namespaces.get(namespace) ?? new EngineNamespace(this.#parts, this.#parts.namespaces.view(namespace));
+  }
+
+  /** Where servers connect code of workflows that speaks another protocol than Heddle's workers. `OPTION_INVALID`. */
+  codeHosting(namespace: string): CodeHosting {
+    return new CodeHosting(this.#parts, this.#parts.namespaces.get(checkNamespace(namespace)));
   }
 
   /** Calls the listener after every durable change that this process commits, whatever the namespace. Returns a function that unsubscribes. */

@@ -284,8 +284,7 @@ export class Server {
     sessionRoutes(app, { guard, audit, clock, version, isTls: tls !== undefined });
     const answerMs = requestTimeoutMs;
     const [keys, storeHealth] = [this.#keys, this.#storeHealth];
-    const hubOf = makeOnce((space: ServerNamespace) => new TaskHub({ ...space, store, taskLogs }));
-    const hubIn = (namespace: string): TaskHub => hubOf(inNamespace(namespace));
+    const hubIn = this.#makeHubs();
     const limits = { deadlines, logger, bodyLimitBytes, answerMs };
     await daprRoutes(app, { hubIn, guard, audit, readiness: this.#readiness, storeHealth, version, ...limits });
     mountRoutes(app, { handlersIn, guard, audit, keys, storeHealth, ...limits });
@@ -299,6 +298,17 @@ export class Server {
       shutDown: () => void this.stop(),
     });
     return { app, grpc: await this.#makeGrpc({ guard, deadlines, tls: tlsFiles }, hubIn) };
+  }
+
+  /** The operations of Durable Task and Dapr in each namespace. */
+  #makeHubs(): (namespace: string) => TaskHub {
+    const { engine } = this;
+    const parts = { store: this.#store, taskLogs: this.#observers.taskLogs, clock };
+    const hubOf = makeOnce(
+      (space: ServerNamespace) =>
+        new TaskHub({ ...space, ...parts, hosting: () => engine.codeHosting(space.namespace) }),
+    );
+    return (namespace) => hubOf(this.#namespaces.find(namespace));
   }
 
   async #makeGrpc(

@@ -1,4 +1,5 @@
 import type { TestContext } from "node:test";
+import type { Tasks } from "./orchestrations.rig.ts";
 
 /**
  * The parts of the published SDKs that the tests use. Their own types do not hold without `skipLibCheck`, and are not the
@@ -77,9 +78,15 @@ export async function forkClient(t: TestContext, port: number) {
 }
 
 export interface TaskHubWorker {
+  addNamedOrchestrator(name: string, orchestrator: unknown): string;
   addNamedActivity(name: string, activity: (context: unknown, input: never) => unknown): string;
   start(): Promise<void>;
   stop(): Promise<void>;
+}
+
+/** The functions of a package that combine tasks. */
+export async function tasksOf(name: string): Promise<Tasks> {
+  return await load<Tasks>(name);
 }
 
 export type MakeWorker = (port: number) => Promise<TaskHubWorker>;
@@ -88,6 +95,12 @@ export type MakeWorker = (port: number) => Promise<TaskHubWorker>;
 export const microsoftWorker: MakeWorker = async (port) => {
   const { TaskHubGrpcWorker } = await load<Sdk>("@microsoft/durabletask-js");
   return new TaskHubGrpcWorker({ hostAddress: `127.0.0.1:${port}`, logger: quiet });
+};
+
+/** A worker of the SDK that Dapr forked from Microsoft's. */
+export const forkWorker: MakeWorker = async (port) => {
+  const { TaskHubGrpcWorker } = await load<Sdk>("@dapr/durabletask-js");
+  return new TaskHubGrpcWorker(`127.0.0.1:${port}`, undefined, undefined, undefined, undefined, quiet);
 };
 
 export interface DaprClient {
@@ -120,6 +133,19 @@ export async function daprClient(t: TestContext, port: number, daprApiToken?: st
     ...(daprApiToken !== undefined && { daprApiToken }),
   });
   return stopped(t, client);
+}
+
+export interface DaprRuntime {
+  registerWorkflowWithName(name: string, workflow: unknown): DaprRuntime;
+  registerActivityWithName(name: string, activity: (context: unknown, input: never) => unknown): DaprRuntime;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** The workflow worker of Dapr's SDK. */
+export async function daprRuntime(port: number): Promise<DaprRuntime> {
+  const { WorkflowRuntime } = await load<{ WorkflowRuntime: new (options: object) => DaprRuntime }>("@dapr/dapr");
+  return new WorkflowRuntime({ daprHost: "127.0.0.1", daprPort: String(port) });
 }
 
 export interface DaprHttpClient {

@@ -5,6 +5,8 @@ import {
   type OrchestrationStatus,
   statusNumbers,
 } from "../../durabletask/client-messages.ts";
+import { isOrchestratorVersion, orchestratorVersion } from "../../durabletask/names.ts";
+import { detailsOf, parsed } from "../../durabletask/payloads.ts";
 import type { EngineNamespace } from "../../engine/engine-namespace.ts";
 import type { Event } from "../../kernel/event.ts";
 import type { Failure } from "../../kernel/failure.ts";
@@ -43,7 +45,9 @@ export async function readState(
   return {
     instanceId: view.instanceId,
     name: view.workflowName,
-    version: view.workflowVersion,
+    version: isOrchestratorVersion(view.workflowVersion)
+      ? orchestratorVersion(view.workflowVersion)
+      : view.workflowVersion,
     status: statusNumbers[orchestrationStatus(view)],
     created: view.createdAt,
     lastUpdated: view.endedAt ?? view.updatedAt,
@@ -106,16 +110,6 @@ async function readFailure(engine: EngineNamespace, { instanceId, reason }: Inst
   return detailsOf(failure ?? { type: "WORKFLOW_FAILED", message: reason ?? "", retryable: true });
 }
 
-export function detailsOf({ type, message, retryable, stack, cause }: Failure): FailureDetails {
-  return {
-    errorType: type,
-    errorMessage: message,
-    stackTrace: stack,
-    innerFailure: cause && detailsOf(cause),
-    isNonRetriable: !retryable,
-  };
-}
-
 /**
  * The reason of a termination for the output that a client gives with it. A text stands for itself, so that people can
  * read it; any other JSON is kept as it is.
@@ -128,13 +122,4 @@ export function reasonOfOutput(output: string): string {
 /** The output of a terminated instance: what `reasonOfOutput` was given. */
 export function outputOfReason(reason: string): string {
   return parsed(reason) === undefined ? JSON.stringify(reason) : reason;
-}
-
-/** Undefined for what is not JSON. */
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
 }

@@ -1,6 +1,7 @@
+import type { CodeWorkflow } from "../../authoring/code-workflow.ts";
 import { Workflow } from "../../authoring/workflow.ts";
 import { EngineError, hasCode } from "../../base/error.ts";
-import { preview } from "../../base/preview.ts";
+import type { CodeHost } from "../../dispatch/code-host.ts";
 import type { Link, LinkListener } from "../../dispatch/link.ts";
 import type { Given } from "../../durabletask/message.ts";
 import {
@@ -9,7 +10,11 @@ import {
   type PurgeInstancesRequest,
   statusNumbers,
 } from "../../durabletask/client-messages.ts";
+import { isOrchestratorVersion, workflowVersion } from "../../durabletask/names.ts";
+import type { KnownNames } from "../../durabletask/steps-of-actions.ts";
+import type { CodeHosting } from "../../engine/code-hosting.ts";
 import type { EngineNamespace } from "../../engine/engine-namespace.ts";
+import type { Step } from "../../kernel/code/step.ts";
 import { hasEnded, type InstanceStatus } from "../../kernel/status.ts";
 import type { InstanceFilter } from "../../stores/store.ts";
 import type { InstanceView } from "../../views/instance-view.ts";
@@ -22,7 +27,10 @@ import { checkGivenId } from "../routes/start-instance.ts";
 import { instanceStatuses, orchestrationStatus, readState, reasonOfOutput } from "./orchestration-state.ts";
 import { makeWorkItems } from "./work-item-stream.ts";
 
-export type TaskHubParts = Pick<RouteParts, "namespace" | "engine" | "store" | "taskLogs">;
+export type TaskHubParts = Pick<RouteParts, "namespace" | "engine" | "store" | "taskLogs" | "clock"> & {
+  /** Where code of workflows connects; it makes the namespace known. */
+  readonly hosting: () => CodeHosting;
+};
 
 export interface InstanceQuery {
   readonly statuses: readonly number[];
@@ -33,6 +41,9 @@ export interface InstanceQuery {
   readonly idPrefix: string | undefined;
   readonly getInputsAndOutputs: boolean;
 }
+
+/** Clocks of clients may be ahead. */
+const clockToleranceMs = 5000;
 
 const pageMax = 1000;
 const pageDefault = 100;
@@ -60,6 +71,7 @@ export class TaskHub {
     const { name, instanceId } = request;
     if (name === "") throw new HttpError("REQUEST_INVALID", "the name of the workflow to start is empty");
     if (instanceId !== "") checkGivenId(instanceId);
+    this.#refuseLater(request);
     const existing = instanceId === "" ? undefined : await this.#find(instanceId);
     if (existing !== undefined && (await this.#isKept(existing, request))) return instanceId;
     try {
@@ -69,11 +81,9 @@ export class TaskHub {
     }
   }
 
-  async #start({ instanceId, name, input, parentTrace }: CreateInstanceRequest): Promise<string> {
-    const workflow = this.#engine.findWorkflow(name);
-    if (workflow === undefined) {
-      throw new EngineError("WORKFLOW_UNKNOWN", `no workflow ${preview(name)} is registered or saved here`);
-    }
+  async #start({ instanceId, name, version, input, parentTrace }: CreateInstanceRequest): Promise<string> {
+    const own = this.#findOwn(name);
+    const workflow = own ?? (await this.#parts.hosting().provideWorkflow(name, workflowVersion(version)));
     const traceparent = parentTrace?.traceParent;
     const options = {
       ...(instanceId !== "" && { instanceId, reuse: true }),
@@ -96,6 +106,44 @@ export class TaskHub {
     refuseOpenPolicy(reusePolicy);
     await this.#engine.terminateWorkflowInstance(view.instanceId, "another instance takes its id");
     return false;
+  }
+
+  /** SDKs that give no time of start give one that is long past. */
+  #refuseLater({ scheduledStart }: CreateInstanceRequest): void {
+    if (scheduledStart === undefined || scheduledStart <= this.#parts.clock.now() + clockToleranceMs) return;
+    throw new HttpError(
+      "REQUEST_INVALID",
+      "starts at a later time are not supported; let the workflow begin with a timer",
+    );
+  }
+
+  /** A workflow of Heddle; orchestrations of Durable Task's workers are none. */
+  #findOwn(name: string): Workflow | CodeWorkflow | undefined {
+    const workflow = this.#engine.findWorkflow(name);
+    const isOwn = workflow instanceof Workflow || (workflow !== undefined && !isOrchestratorVersion(workflow.version));
+    return isOwn ? workflow : undefined;
+  }
+
+  /** The names of Heddle that orchestrations may use. */
+  get known(): KnownNames {
+    return {
+      isJob: (name) => this.#parts.hosting().hasJob(name),
+      isWorkflow: (name) => this.#findOwn(name) !== undefined,
+    };
+  }
+
+  /** Makes the orchestrations known that are started as children, before they are. */
+  async prepare(steps: readonly Step[]): Promise<void> {
+    for (const step of steps) {
+      if (step.type !== "child") continue;
+      const { workflowName = "", workflowVersion: version } = step.node;
+      if (version !== undefined) await this.#parts.hosting().provideWorkflow(workflowName, version);
+    }
+  }
+
+  /** `OPTION_INVALID`. */
+  addCodeHost(host: CodeHost): (how: "lost" | "left") => void {
+    return this.#parts.hosting().add(host);
   }
 
   /** Connects a worker's stream, as a remote worker. */

@@ -1,32 +1,52 @@
 import { randomUUID } from "node:crypto";
 import type { Clock, Timer } from "../../base/clock.ts";
 import type { Logger } from "../../base/logger.ts";
+import type { CodeHost } from "../../dispatch/code-host.ts";
 import type { Link, LinkListener } from "../../dispatch/link.ts";
 import type { Grant } from "../../dispatch/session-message.ts";
 import type { Dialect } from "../../durabletask/dialect.ts";
 import { activityJob } from "../../durabletask/names.ts";
-import { type ActivityResponse, type GetWorkItemsRequest, workItem } from "../../durabletask/worker-messages.ts";
+import type { KnownNames } from "../../durabletask/steps-of-actions.ts";
+import {
+  type ActivityResponse,
+  type GetWorkItemsRequest,
+  type OrchestratorResponse,
+  workItem,
+} from "../../durabletask/worker-messages.ts";
+import type { Step } from "../../kernel/code/step.ts";
 import { activityKey, outcomeOf, requestOf } from "./activity-items.ts";
 import { ActivitySession } from "./activity-session.ts";
+import type { Caller } from "../request/caller.ts";
+import { OrchestratorHost } from "./orchestrator-items.ts";
 import { type PendingItem, PendingItems } from "./work-items.ts";
 
 /** Work items of one namespace that streams have not answered. */
 export interface WorkItems {
   readonly activities: PendingItems<ActivityResponse>;
+  readonly orchestrators: PendingItems<OrchestratorResponse>;
 }
 
 export function makeWorkItems(): WorkItems {
-  return { activities: new PendingItems() };
+  return { activities: new PendingItems(), orchestrators: new PendingItems() };
+}
+
+/** What a stream needs of the hub that it serves. */
+export interface TaskHubOfStream {
+  readonly items: WorkItems;
+  readonly known: KnownNames;
+  /** Makes the orchestrations known that are started as children, before they are. */
+  prepare(steps: readonly Step[]): Promise<void>;
+  acceptWorker(link: Link, principal: string): LinkListener;
+  addCodeHost(host: CodeHost): (how: "lost" | "left") => void;
 }
 
 export interface WorkItemStreamParts {
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly items: WorkItems;
   readonly dialect: Dialect;
   readonly request: GetWorkItemsRequest;
-  /** Connects to the engine, as a remote worker does. */
-  readonly accept: (link: Link) => LinkListener;
+  readonly hub: TaskHubOfStream;
+  readonly caller: Pick<Caller, "name" | "namespace">;
   readonly send: (bytes: Buffer) => void;
   /** Ends the stream; the worker connects again. */
   readonly end: () => void;
@@ -34,6 +54,7 @@ export interface WorkItemStreamParts {
 
 /** Some SDKs drop work items silently from the 111th on. */
 const activitiesMax = 50;
+const turnsMax = 50;
 
 /** Microsoft's SDKs take a stream for dead after two minutes of silence. */
 const pingMs = 30_000;
@@ -41,11 +62,13 @@ const pingMs = 30_000;
 /** Every activity: most SDKs do not tell which ones they have. */
 const anyActivity = activityJob("*");
 
-/** One stream of work items to a worker: as long as it is open, the worker gets activities. */
+/** One stream of work items to a worker: as long as it is open, the worker gets activities and turns of orchestrations. */
 export class WorkItemStream {
   readonly #parts: WorkItemStreamParts;
   readonly #id = randomUUID();
   readonly #session: ActivitySession;
+  readonly #host: OrchestratorHost;
+  #removeHost: ((how: "lost" | "left") => void) | undefined;
   readonly #activities = new Map<string, PendingItem<ActivityResponse>>();
   #tokens = 0;
   #ping: Timer | undefined;
@@ -53,13 +76,26 @@ export class WorkItemStream {
 
   constructor(parts: WorkItemStreamParts) {
     this.#parts = parts;
-    const { clock, accept, request } = parts;
-    const { filters, maxConcurrentActivities } = request;
+    const { clock, request, hub, caller, logger, send } = parts;
+    const { filters, maxConcurrentActivities, maxConcurrentOrchestrations } = request;
+    this.#host = new OrchestratorHost({
+      address: `${caller.name}/${this.#id}`,
+      namespace: caller.namespace,
+      clock,
+      logger,
+      pending: hub.items.orchestrators,
+      known: hub.known,
+      filter: filters && new Map(filters.orchestrations.map(({ name, versions }) => [name, versions])),
+      turnsMax: limit(maxConcurrentOrchestrations, turnsMax),
+      makeToken: () => this.#makeToken(),
+      send: (item, token) => send(workItem.encode({ orchestratorRequest: item, completionToken: token })),
+      prepare: (steps) => hub.prepare(steps),
+    });
     this.#session = new ActivitySession({
       clock,
-      accept,
+      accept: (link) => hub.acceptWorker(link, caller.name),
       jobs: filters === undefined ? [anyActivity] : filters.activities.map(({ name }) => activityJob(name)),
-      slots: maxConcurrentActivities > 0 ? Math.min(maxConcurrentActivities, activitiesMax) : activitiesMax,
+      slots: limit(maxConcurrentActivities, activitiesMax),
       onGranted: (grant) => this.#onGranted(grant),
       onDropped: (attemptId) => this.#drop(attemptId),
       onClosed: (error) => {
@@ -72,6 +108,7 @@ export class WorkItemStream {
 
   start(): void {
     this.#session.start();
+    this.#removeHost = this.#parts.hub.addCodeHost(this.#host);
     if (this.#parts.dialect === "microsoft") this.#armPing();
   }
 
@@ -81,11 +118,13 @@ export class WorkItemStream {
     this.#isOver = true;
     this.#ping?.cancel();
     for (const attemptId of this.#activities.keys()) this.#drop(attemptId);
+    this.#host.close();
+    this.#removeHost?.("left");
     this.#session.close();
   }
 
   #onGranted(grant: Grant): void {
-    const { items, dialect, send } = this.#parts;
+    const { hub, dialect, send } = this.#parts;
     const { attemptId } = grant.descriptor;
     const activityRequest = requestOf(grant, dialect);
     const instanceId = activityRequest.instance?.instanceId ?? "";
@@ -102,7 +141,7 @@ export class WorkItemStream {
       },
     };
     this.#activities.set(attemptId, item);
-    items.activities.add(item);
+    hub.items.activities.add(item);
     send(workItem.encode({ activityRequest, completionToken: item.token }));
   }
 
@@ -110,7 +149,7 @@ export class WorkItemStream {
     const item = this.#activities.get(attemptId);
     if (item === undefined) return;
     this.#activities.delete(attemptId);
-    this.#parts.items.activities.delete(item);
+    this.#parts.hub.items.activities.delete(item);
   }
 
   #makeToken(): string {
@@ -123,4 +162,9 @@ export class WorkItemStream {
       this.#armPing();
     });
   }
+}
+
+/** What the worker says, if it does, but not more than the maximum. */
+function limit(given: number, max: number): number {
+  return given > 0 ? Math.min(given, max) : max;
 }

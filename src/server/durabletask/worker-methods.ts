@@ -1,6 +1,11 @@
 import { empty } from "../../durabletask/client-messages.ts";
 import { dialectOf } from "../../durabletask/dialect.ts";
-import { abandonRequest, activityResponse, getWorkItemsRequest } from "../../durabletask/worker-messages.ts";
+import {
+  abandonRequest,
+  activityResponse,
+  getWorkItemsRequest,
+  orchestratorResponse,
+} from "../../durabletask/worker-messages.ts";
 import { activityKey } from "./activity-items.ts";
 import { type StreamMethod, unary, type UnaryMethod } from "./grpc-method.ts";
 import { WorkItemStream } from "./work-item-stream.ts";
@@ -8,25 +13,48 @@ import { WorkItemStream } from "./work-item-stream.ts";
 /** Results are not audited one by one, as they are not on the streams of Heddle's workers. */
 const work = { kind: "read", role: "worker" } as const;
 
+/** Answers about a work item that nobody waits for any more are dropped: it was given to another worker, or is not wanted. */
+const completeOrchestrator = unary({
+  ...work,
+  request: orchestratorResponse,
+  response: empty,
+  run: (response, { hub }) => {
+    const { completionToken: token, instanceId: key } = response;
+    hub.items.orchestrators.take({ token, key })?.onAnswer(response);
+    return Promise.resolve({});
+  },
+});
+
 /** The methods of `TaskHubSidecarService` for workers, by their names there. */
 export const workerMethods: Readonly<Record<string, UnaryMethod>> = {
   CompleteActivityTask: unary({
     ...work,
     request: activityResponse,
     response: empty,
-    // An answer that nobody waits for is dropped: another worker has the activity, or it is not wanted any more.
     run: (response, { hub }) => {
       const { completionToken: token } = response;
       hub.items.activities.take({ token, key: activityKey(response) })?.onAnswer(response);
       return Promise.resolve({});
     },
   }),
+  CompleteOrchestratorTask: completeOrchestrator,
+  /** Dapr's name. */
+  CompleteWorkflowTask: completeOrchestrator,
   AbandonTaskActivityWorkItem: unary({
     ...work,
     request: abandonRequest,
     response: empty,
     run: ({ completionToken: token }, { hub }) => {
       hub.items.activities.take({ token })?.onAbandoned();
+      return Promise.resolve({});
+    },
+  }),
+  AbandonTaskOrchestratorWorkItem: unary({
+    ...work,
+    request: abandonRequest,
+    response: empty,
+    run: ({ completionToken: token }, { hub }) => {
+      hub.items.orchestrators.take({ token })?.onAbandoned();
       return Promise.resolve({});
     },
   }),
@@ -40,10 +68,10 @@ export const streamMethods: Readonly<Record<string, StreamMethod>> = {
       const stream = new WorkItemStream({
         clock,
         logger,
-        items: hub.items,
+        hub,
+        caller,
         dialect: dialectOf(header, request),
         request,
-        accept: (link) => hub.acceptWorker(link, caller.name),
         send,
         end,
       });
