@@ -1,3 +1,4 @@
+import { assert } from "../base/assert.ts";
 import { EngineError } from "../base/error.ts";
 import { namespaceOf, qualify } from "../base/namespace.ts";
 import { isArrival } from "../code/code-arrival.ts";
@@ -18,7 +19,7 @@ import type {
 import { mapPayloads, payloadRefsIn } from "../kernel/event-payloads.ts";
 import { parseEvents } from "../kernel/event-text.ts";
 import type { Event, KeptEvent, KeptUpdate } from "../kernel/event.ts";
-import type { Payload } from "../kernel/payload.ts";
+import type { Payload, PayloadRef } from "../kernel/payload.ts";
 import type { HistoryRow } from "../stores/store.ts";
 import type { ActorTurn, InstanceActor } from "./instance-actor.ts";
 import type { InputMessage, Message, QueryMessage } from "./message.ts";
@@ -229,9 +230,11 @@ export class RemoteCode implements TurnOwner {
     const asked: Asked = { question, queries, update };
     this.#asked = asked;
     this.#since = shard.clock.now();
-    if (!hasReferences(this.#news)) return this.#put(asked, this.#news);
-    this.#withTexts(this.#news).then(
-      (news) => this.#put(asked, news),
+    // Turns that are noted while values are read are not durable, and none of this question.
+    const news = [...this.#news];
+    if (!hasReferences(news)) return this.#put(asked, news);
+    this.#withTexts(news).then(
+      (texts) => this.#put(asked, texts),
       (error: unknown) => shard.onReadFailed(this.#actor, error),
     );
   }
@@ -239,7 +242,7 @@ export class RemoteCode implements TurnOwner {
   #put(asked: Asked, news: readonly TurnEvents[]): void {
     if (this.#asked !== asked) return;
     const isShort = lengthOf(news) <= newsLengthMax;
-    const question: TurnQuestion = { ...asked.question, news: isShort ? [...news] : undefined };
+    const question: TurnQuestion = { ...asked.question, news: isShort ? news : undefined };
     this.#open = this.#hosts.ask(question, { owner: this, losses: this.#losses, warmHost: this.#warmHost });
     // A host may answer at once.
     if (this.#open.isOver) this.#open = undefined;
@@ -271,8 +274,7 @@ export class RemoteCode implements TurnOwner {
     const refs = turns.flatMap(({ events }) => events.flatMap((event) => payloadRefsIn(event).map(({ ref }) => ref)));
     if (refs.length === 0) return [...turns];
     const texts = await this.#readTexts(refs);
-    const textOf = (payload: Payload): Payload =>
-      typeof payload === "object" ? (texts.get(payload.ref) ?? "") : payload;
+    const textOf = (payload: Payload): Payload => (typeof payload === "object" ? textIn(texts, payload) : payload);
     return turns.map((turn) => ({ ...turn, events: turn.events.map((event) => mapPayloads(event, textOf)) }));
   }
 
@@ -451,6 +453,12 @@ function completeContinue(step: Extract<Step, { type: "continue" }>, beyond: rea
 
 function keptOf({ name, data }: KeptEvent): KeptEvent {
   return { name, ...(data !== undefined && { data }) };
+}
+
+function textIn(texts: ReadonlyMap<number, string>, { ref }: PayloadRef): string {
+  const text = texts.get(ref);
+  assert(text !== undefined, "every value of an event is read before the event is sent");
+  return text;
 }
 
 function isKept({ type }: Event): boolean {
