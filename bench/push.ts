@@ -18,6 +18,7 @@ import { systemClock } from "../src/engine/system-clock.ts";
 import { Engine } from "../src/index.ts";
 import { ChangeFeed } from "../src/server/push/change-feed.ts";
 import { pushRoutes } from "../src/server/push/push-routes.ts";
+import { WorkerNewsFeed } from "../src/server/push/worker-news.ts";
 import { addCallerDecorator } from "../src/server/request/caller.ts";
 import { Guard } from "../src/server/security/guard.ts";
 import type { Tokens } from "../src/server/security/tokens.ts";
@@ -105,7 +106,7 @@ async function measure(options: { clients: number; seconds: number; rounds: numb
   const guard = new Guard({ tokens, clock: systemClock, isLoopback: true, ratePerSecond: 1e9 });
   const origins = { isLoopback: true, origins: [] };
   await pushRoutes(app, {
-    inNamespace: () => ({ feed, engine }),
+    inNamespace: () => ({ feed, engine, workers: new WorkerNewsFeed(engine.cluster) }),
     guard,
     origins,
     logs: { follow: () => () => undefined },

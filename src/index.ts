@@ -75,6 +75,7 @@ export type { InstanceFilter, InstanceSummary, Store } from "./stores/store.ts";
 // Cluster
 export type { Bus, BusConnection, BusListener } from "./cluster/bus.ts";
 export type { MemberEvent } from "./cluster/member-event.ts";
+export type { WorkerEvent } from "./dispatch/worker-event.ts";
 export type { ClusterTimings } from "./cluster/timings.ts";
 
 // Code

@@ -4,7 +4,7 @@ import type { DomainOptions } from "./domain-pool.ts";
 import type { TaskProgress } from "./task-progress.ts";
 import type { TaskRun } from "./task-run.ts";
 import type { TaskWait } from "./wait-reason.ts";
-import type { Worker } from "./worker.ts";
+import type { ConnectedWorker, Worker } from "./worker.ts";
 import type { WorkerSelector } from "./worker-selector.ts";
 
 export interface DispatcherOptions {
@@ -28,6 +28,8 @@ export interface DispatcherOptions {
   readonly hasElsewhere?: (selector: WorkerSelector) => boolean;
   /** Called when an attempt may keep running on a worker that this member does not serve any more. Its listener is notified only if it is lost. */
   readonly onDetached?: (run: TaskRun, gone: { worker: string; isLost: boolean }) => void;
+  /** Called when the attempts of a drained remote worker have ended. */
+  readonly onWorkerDrained?: (worker: ConnectedWorker) => void;
   /** Called when a running job has reported its progress. */
   readonly onProgress?: (run: TaskRun, progress: TaskProgress) => void;
   /** True if the lease is valid: asked before every start, and again before the job is called if that took a while. */

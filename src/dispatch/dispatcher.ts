@@ -61,7 +61,10 @@ export class Dispatcher {
   /** Places attempts on slots of other members, and their attempts on slots of this process. */
   readonly exchange: SlotExchange;
   readonly #mayStart: () => boolean;
-  readonly #hooks: Pick<DispatcherOptions, "onBacklog" | "onDemand" | "onDetached" | "onProgress" | "hasElsewhere">;
+  readonly #hooks: Pick<
+    DispatcherOptions,
+    "onBacklog" | "onDemand" | "onDetached" | "onWorkerDrained" | "onProgress" | "hasElsewhere"
+  >;
   readonly #limits: { readonly queueMax: number; readonly graceMs: number };
 
   readonly #attempts = new Map<string, Attempt>();
@@ -235,6 +238,7 @@ export class Dispatcher {
     for (const [worker, drain] of this.#workerDrains) {
       if ([...this.#onRemoteWorkers].some((attempt) => attempt.worker === worker)) continue;
       this.#workerDrains.delete(worker);
+      if (this.#workers.connected.includes(worker)) this.#hooks.onWorkerDrained?.(worker);
       drain.resolve();
     }
   }

@@ -6,6 +6,7 @@ import { defaultDomain } from "./domain-pools.ts";
 import type { Link, LinkListener } from "./link.ts";
 import { formatMessage, type WorkerMessage } from "./session-message.ts";
 import { parseWorkerMessage } from "./session-schema.ts";
+import type { OnWorkerEvent } from "./worker-event.ts";
 import { type SessionEnd, type SessionParts, WorkerSession } from "./worker-session.ts";
 
 export interface WorkerSessionsParts extends Omit<SessionParts, "onReport" | "onChanged" | "onOver"> {
@@ -14,6 +15,7 @@ export interface WorkerSessionsParts extends Omit<SessionParts, "onReport" | "on
   readonly addressOf: (worker: string) => string;
   /** True if the lease is valid: without it, workers are sent to other members. */
   readonly mayServe?: () => boolean;
+  readonly onWorkerEvent?: OnWorkerEvent | undefined;
   /** Called when a worker has said what it runs, and again when that has changed. */
   readonly onWorkerChanged?: ((session: WorkerSession) => void) | undefined;
   /** Called when a worker has left or is lost, so that it runs nothing any more. */
@@ -112,6 +114,7 @@ export class WorkerSessions {
       session = new WorkerSession({ id, address: addressOf(id), namespace }, this.#sessionParts());
       this.#byWorker.set(id, session);
       this.#parts.logger.info({ worker: session.address, slots: message.slots }, "a worker has connected");
+      this.#parts.onWorkerEvent?.("connected", session);
       // The dispatcher must know the worker before it can adopt the attempts that the worker announces.
       dispatcher.connect(session);
     }
@@ -138,6 +141,7 @@ export class WorkerSessions {
     if (how === "lost") this.#parts.logger.warn({ worker }, "a worker sent no heartbeat for too long and is lost");
     else this.#parts.logger.info({ worker, how }, "a worker has disconnected");
     this.#parts.dispatcher.disconnect(session);
+    this.#parts.onWorkerEvent?.(how === "lost" ? "lost" : "gone", session);
     if (how !== "closed") this.#parts.onWorkerGone?.(session);
   }
 }

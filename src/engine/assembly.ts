@@ -6,6 +6,7 @@ import { CodeWatch } from "../code/watch-code.ts";
 import { CodeHosts } from "../dispatch/code-hosts.ts";
 import { Dispatcher, type DispatcherOptions } from "../dispatch/dispatcher.ts";
 import type { SessionCode } from "../dispatch/session-turns.ts";
+import type { OnWorkerEvent, WorkerEvent } from "../dispatch/worker-event.ts";
 import { qualifyDomain } from "../dispatch/domain-pools.ts";
 import { Expressions } from "../expressions/expression.ts";
 import type { MachineLimits } from "../kernel/machine.ts";
@@ -42,6 +43,7 @@ import { Relay } from "./relay.ts";
 import { Submission } from "./submission.ts";
 import { WorkflowAnnouncements } from "./workflow-announcements.ts";
 import { Watchdog } from "./watchdog.ts";
+import type { WorkerListeners } from "./worker-listeners.ts";
 import { namespaceOf } from "../base/namespace.ts";
 
 /**
@@ -95,7 +97,8 @@ export class Assembly {
     this.#saver = new DefinitionSaver({ clock, definitions: this.definitions, dispatcher: this.dispatcher });
     this.region = this.#makeRegion(watch);
     const { member, region } = this;
-    this.relay = member && new Relay({ member, region, clock, random: options.random, logger });
+    const { random } = options;
+    this.relay = member && new Relay({ member, region, workers: this.workerEvents, clock, random, logger });
     this.calls = this.#makeCalls();
     const { registry, code } = this.own;
     for (const job of jobs) registry.register(job);
@@ -103,6 +106,11 @@ export class Assembly {
     this.maintenance = new Maintenance({ region: this.region, calls: this.calls, store, clock, logger, options });
     this.outage = new OutageDeadline(clock);
     this.lifeCycle = this.#makeLifeCycle();
+  }
+
+  /** What happens to the remote workers of this process. */
+  get workerEvents(): WorkerListeners {
+    return this.#executorState.workers;
   }
 
   /** The parts of the engine's own namespace. */
@@ -146,6 +154,7 @@ export class Assembly {
       domains,
       graceMs,
       onProgress: (run, progress) => this.#executorState.progress.report(run, progress, logger),
+      onWorkerDrained: (worker) => this.#onWorkerEvent("drained", worker),
       ...(runsJobs && { worker: this.#makeWorker() }),
     };
     if (cluster === undefined) {
@@ -201,8 +210,15 @@ export class Assembly {
       leaseThread: cluster.leaseThread ?? this.#watchdog?.leaseThread,
       onTaskLog,
       onJobs: (details, namespace) => void this.announcements.announce(namespace, details),
+      onWorkerEvent: (type, worker) => this.#onWorkerEvent(type, worker),
       code: this.#sessionCode(),
     });
+  }
+
+  #onWorkerEvent(type: WorkerEvent["type"], { address, namespace }: Parameters<OnWorkerEvent>[1]): void {
+    const { clock, logger } = this.options;
+    const event = { type, worker: address, member: this.address, at: clock.now() };
+    this.workerEvents.notify(event, namespace, logger);
   }
 
   #makeAnnouncements(): JobAnnouncements {
@@ -245,6 +261,7 @@ export class Assembly {
       timings,
       dispatcher,
       onJobs: (details, namespace) => void this.announcements.announce(namespace, details),
+      onWorkerEvent: (type, worker) => this.#onWorkerEvent(type, worker),
       code: this.#sessionCode(),
       address: ownAddress(),
       mayServe: () => !state.isFenced,

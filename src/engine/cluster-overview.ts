@@ -3,7 +3,7 @@ import type { Logger } from "../base/logger.ts";
 import type { DomainOverview } from "../dispatch/dispatcher.ts";
 import type { ClusterMember } from "../member/cluster-member.ts";
 import { comparePlaces, placeOf, type QueuePlace } from "../runtime/queue-place.ts";
-import { checkQueueFilter } from "./argument-check.ts";
+import { checkListener, checkQueueFilter } from "./argument-check.ts";
 import type { EngineState } from "./engine-state.ts";
 import {
   type AnswerOf,
@@ -16,6 +16,9 @@ import {
 import type { Relay } from "./relay.ts";
 import type { RelayListener, RelaySubscription } from "./relay-follower.ts";
 import type { QueuedTask, StuckInstance, WorkerView } from "./overview.ts";
+import type { Subscription } from "./subscriptions.ts";
+import type { WorkerListeners } from "./worker-listeners.ts";
+import type { WorkerEvent } from "../dispatch/worker-event.ts";
 import { addCounts, type QueueCounts } from "./queue.ts";
 
 /** A member that has not answered by then is named in the answer instead. Without a bus, both ways are polls of half a second. */
@@ -45,6 +48,7 @@ export interface ClusterQueueFilter {
 
 export interface ClusterOverviewParts extends Omit<MemberRequestParts, "member" | "relay"> {
   readonly relay: Relay | undefined;
+  readonly workerEvents: WorkerListeners;
   readonly state: EngineState;
   readonly member: ClusterMember | undefined;
   readonly options: MemberRequestParts["options"] & { readonly stuckMs: number; readonly logger: Logger };
@@ -128,6 +132,29 @@ export class ClusterOverview {
   /** Follows changes that other members commit. Undefined for an engine alone. */
   follow(listener: Omit<RelayListener, "namespace">): RelaySubscription | undefined {
     return this.#parts.relay?.follower.subscribe({ ...listener, namespace: this.#namespace });
+  }
+
+  /**
+   * Calls the listener when a remote worker of the namespace connects to a member, is drained, leaves or is lost, whichever
+   * member that is. `onGap` is called when events of other members may be missing: a member was lost, or heard of the
+   * subscription late; `listWorkers` has the workers then. The returned function unsubscribes. `OPTION_INVALID`.
+   */
+  onWorkerEvent(listener: (event: WorkerEvent) => void, { onGap }: { readonly onGap?: () => void } = {}): Subscription {
+    checkListener("onWorkerEvent", listener);
+    const unlisten = this.#parts.workerEvents.add((event, namespace) => {
+      if (namespace === this.#namespace) listener(event);
+    });
+    const relay = this.follow({
+      withEvents: false,
+      onChange: () => undefined,
+      onWorkerEvent: listener,
+      onGap: () => onGap?.(),
+    });
+    const stop = (): void => {
+      unlisten();
+      relay?.stop();
+    };
+    return Object.assign(stop, { ready: relay?.add({ workers: true }) ?? Promise.resolve() });
   }
 
   get #here(): { readonly namespace: string } {

@@ -16,6 +16,7 @@ import type { Reply } from "../runtime/message.ts";
 import { checkListener } from "./argument-check.ts";
 import { ProgressListeners, type TaskProgressReport } from "./progress-listeners.ts";
 import type { DomainRow } from "../stores/store.ts";
+import { WorkerListeners } from "./worker-listeners.ts";
 
 /** Stores domains that are declared or resized at runtime. */
 export interface DomainStore {
@@ -30,6 +31,7 @@ export class ExecutorState {
   readonly stored = new Set<string>();
   readonly pending = new Map<string, Reply<unknown>>();
   readonly progress = new ProgressListeners();
+  readonly workers = new WorkerListeners();
 }
 
 /** The pool in which tasks run: sets its size and its domains, and runs single tasks that belong to no workflow. */

@@ -5,8 +5,9 @@ import { qualify } from "../base/namespace.ts";
 import type { Random } from "../base/random.ts";
 import { RecentMap } from "../cluster/recent-map.ts";
 import type { MemberEvent } from "../cluster/member-event.ts";
+import type { WorkerEvent } from "../dispatch/worker-event.ts";
 import type { InstanceChange } from "./instance-change.ts";
-import { type FollowAnswer, type FollowRequest, holdMs } from "./relay-source.ts";
+import { type FollowAnswer, type FollowRequest, holdMs, type RelayedWorkerEvent } from "./relay-source.ts";
 import { type RelayTopic, topicKey, topicsOf } from "./relay-topics.ts";
 
 /** A member that has not answered by then is asked again, and again, with this pause. */
@@ -26,6 +27,8 @@ export interface RelayListener {
   readonly withEvents: boolean;
   /** Called with changes that other members committed, each once and none older than the last of its instance. */
   readonly onChange: (change: InstanceChange) => void;
+  /** Called with what happened to the remote workers of other members, each once. */
+  readonly onWorkerEvent?: (event: WorkerEvent) => void;
   /** Changes of other members were lost, or may have been: what is followed has to be read from the store. */
   readonly onGap: () => void;
   /** Nothing is followed any more, because the engine stops. */
@@ -171,6 +174,7 @@ export class RelayFollower {
         version: () => this.#version,
         topics: () => this.#topics(),
         onChange: (change) => this.#deliver(change),
+        onWorkerEvent: (event) => this.#deliverWorkerEvent(event),
         onGap: () => this.#onGap(),
         onHeard: () => this.#wakeWaiters(),
       });
@@ -224,6 +228,13 @@ export class RelayFollower {
     }
   }
 
+  #deliverWorkerEvent({ workerEvent, namespace }: RelayedWorkerEvent): void {
+    const key = topicKey(namespace, { workers: true });
+    for (const { listener, keys } of this.#subscribers) {
+      if (keys.has(key)) this.#protect(() => listener.onWorkerEvent?.(workerEvent));
+    }
+  }
+
   /** False for a turn that came before, or that is older than the last of its instance. */
   #isNew({ namespace, instanceId, createdAt, turn }: Parameters<RelaySubscription["noteOwn"]>[0]): boolean {
     const id = qualify(namespace, instanceId);
@@ -257,6 +268,7 @@ interface SourceParts extends RelayFollowerParts {
   readonly version: () => number;
   readonly topics: () => FollowRequest["topics"];
   readonly onChange: (change: InstanceChange) => void;
+  readonly onWorkerEvent: (event: RelayedWorkerEvent) => void;
   readonly onGap: () => void;
   readonly onHeard: () => void;
 }
@@ -340,8 +352,12 @@ class Source {
   }
 
   #take({ isLost, changes, last }: FollowAnswer, asked: number): void {
-    const { onChange, onGap, onHeard } = this.#parts;
-    for (const text of changes) onChange(JSON.parse(text) as InstanceChange);
+    const { onChange, onWorkerEvent, onGap, onHeard } = this.#parts;
+    for (const text of changes) {
+      const change = JSON.parse(text) as InstanceChange | RelayedWorkerEvent;
+      if ("workerEvent" in change) onWorkerEvent(change);
+      else onChange(change);
+    }
     this.#after = last;
     const isNews = this.heard !== asked;
     this.heard = asked;

@@ -4,6 +4,8 @@ import type { CommittedTurn } from "../runtime/message.ts";
 import { TestClock } from "../testing/test-clock.ts";
 import { type FollowRequest, RelaySource } from "./relay-source.ts";
 import { topicsOf } from "./relay-topics.ts";
+import { WorkerListeners } from "./worker-listeners.ts";
+import { silentLogger } from "../base/logger.ts";
 
 /** A source whose turns the test makes up. */
 function newSource() {
@@ -15,7 +17,10 @@ function newSource() {
       return () => listeners.delete(listener);
     },
   };
-  const source = new RelaySource({ region, clock });
+  const workers = new WorkerListeners();
+  const source = new RelaySource({ region, workers, clock });
+  const tell = (worker: string, namespace: string): void =>
+    workers.notify({ type: "connected", worker, member: "m", at: 5 }, namespace, silentLogger);
   const commit = (instanceId: string, turn: number, reason = ""): void => {
     const state = { status: "Running", reason, size: 0, trigger: { type: "api" } };
     const machine = { kind: "dag", state } as unknown as CommittedTurn["machine"];
@@ -23,7 +28,7 @@ function newSource() {
       listener({ instanceId, workflow: "w", turn, firstEvent: turn, at: turn, events: [], machine });
     }
   };
-  return { clock, source, commit, listeners };
+  return { clock, source, commit, tell, listeners };
 }
 
 const topics = topicsOf(["instance:x"], []);
@@ -47,6 +52,22 @@ describe("a source of relayed changes", () => {
     assert.deepEqual([turnsOf(changes), last], [[0, 1], 2]);
     await clock.advance(60_000);
     assert.deepEqual([source.followers, listeners.size, clock.timerCount], [0, 0, 0]);
+  });
+
+  test("sends events of the workers of followed namespaces, in order with the turns", async () => {
+    const { clock, source, commit, tell } = newSource();
+    tell("m/early", "acme");
+    await source.follow({ ...first, topics: topicsOf(["instance:x", "worker:acme"], []) });
+    const held = source.follow(next(0));
+    commit("x", 0);
+    tell("m/w", "acme");
+    tell("m/other", "default");
+    await clock.advance(0);
+    const { changes, last } = await held;
+    const event = { type: "connected", worker: "m/w", member: "m", at: 5 };
+    assert.deepEqual(JSON.parse(changes[1] ?? ""), { workerEvent: event, namespace: "acme" });
+    assert.deepEqual([changes.length, last], [2, 2]);
+    source.stop();
   });
 
   test("sends again what was not confirmed, and nothing that was", async () => {

@@ -1,8 +1,10 @@
 import type { Clock, Timer } from "../base/clock.ts";
 import type { CommittedTurn } from "../runtime/message.ts";
 import type { Region } from "../runtime/region.ts";
+import type { WorkerEvent } from "../dispatch/worker-event.ts";
 import { changeOf, type InstanceChange } from "./instance-change.ts";
 import { type RelayTopics, TopicFilter } from "./relay-topics.ts";
+import type { WorkerListeners } from "./worker-listeners.ts";
 
 /** A request without news is answered after this time, and asked again. */
 export const holdMs = 2000;
@@ -32,10 +34,16 @@ export interface FollowAnswer {
   readonly needsTopics?: true | undefined;
   /** Changes before these were lost. */
   readonly isLost?: true | undefined;
-  /** As JSON texts, oldest first. */
+  /** Each is the JSON text of an `InstanceChange` or a `RelayedWorkerEvent`; oldest first. */
   readonly changes: readonly string[];
   /** The number of the last of them, or of the last change that the follower has. */
   readonly last: number;
+}
+
+/** A change of a remote worker among the changes that a follower fetches. */
+export interface RelayedWorkerEvent {
+  readonly workerEvent: WorkerEvent;
+  readonly namespace: string;
 }
 
 interface Session {
@@ -53,20 +61,26 @@ interface Session {
 }
 
 /**
- * Relays turns of this member to other members whose clients follow them. Followers fetch: each has one request here that
+ * Relays turns of this member, and what happens to its remote workers, to other members whose clients follow them. Followers fetch: each has one request here that
  * is answered when there is news, and confirms with its next request what it got. Without followers nothing is subscribed,
  * so that turns cost nothing more.
  */
 export class RelaySource {
   readonly #region: Pick<Region, "subscribe">;
+  readonly #workers: Pick<WorkerListeners, "add">;
   readonly #clock: Clock;
   readonly #sessions = new Map<string, Session>();
   readonly #due = new Set<Session>();
-  #unsubscribe: (() => void) | undefined;
+  #unsubscribe: (() => void)[] = [];
   #sweepTimer: Timer | undefined;
 
-  constructor(parts: { readonly region: Pick<Region, "subscribe">; readonly clock: Clock }) {
+  constructor(parts: {
+    readonly region: Pick<Region, "subscribe">;
+    readonly workers: Pick<WorkerListeners, "add">;
+    readonly clock: Clock;
+  }) {
     this.#region = parts.region;
+    this.#workers = parts.workers;
     this.#clock = parts.clock;
   }
 
@@ -115,7 +129,12 @@ export class RelaySource {
       timer: undefined,
     };
     this.#sessions.set(follower, session);
-    this.#unsubscribe ??= this.#region.subscribe((turn) => this.#onTurn(turn));
+    if (this.#unsubscribe.length === 0) {
+      this.#unsubscribe = [
+        this.#region.subscribe((turn) => this.#onTurn(turn)),
+        this.#workers.add((event, namespace) => this.#onWorkerEvent(event, namespace)),
+      ];
+    }
     this.#sweepTimer ??= this.#clock.after(sweepMs, () => this.#sweep());
     return session;
   }
@@ -125,14 +144,25 @@ export class RelaySource {
     for (const session of this.#sessions.values()) {
       if (!session.filter.wants(turn)) continue;
       change ??= changeOf(turn);
-      const text = JSON.stringify(session.filter.wantsEvents(turn.instanceId) ? change : withoutPayloads(change));
-      if (session.length + text.length > keptLengthMax) drop(session);
-      session.log.push(text);
-      session.length += text.length;
-      if (session.waiting === undefined) continue;
-      if (this.#due.size === 0) this.#clock.soon(() => this.#answerDue());
-      this.#due.add(session);
+      const sent = session.filter.wantsEvents(turn.instanceId) ? change : withoutPayloads(change);
+      this.#keep(session, JSON.stringify(sent));
     }
+  }
+
+  #onWorkerEvent(workerEvent: WorkerEvent, namespace: string): void {
+    for (const session of this.#sessions.values()) {
+      if (!session.filter.wantsWorkers(namespace)) continue;
+      this.#keep(session, JSON.stringify({ workerEvent, namespace } satisfies RelayedWorkerEvent));
+    }
+  }
+
+  #keep(session: Session, text: string): void {
+    if (session.length + text.length > keptLengthMax) drop(session);
+    session.log.push(text);
+    session.length += text.length;
+    if (session.waiting === undefined) return;
+    if (this.#due.size === 0) this.#clock.soon(() => this.#answerDue());
+    this.#due.add(session);
   }
 
   /** Changes of one commit go out together. */
@@ -171,8 +201,7 @@ export class RelaySource {
   #rest(): void {
     this.#sweepTimer?.cancel();
     this.#sweepTimer = undefined;
-    this.#unsubscribe?.();
-    this.#unsubscribe = undefined;
+    for (const unsubscribe of this.#unsubscribe.splice(0)) unsubscribe();
   }
 }
 

@@ -51,6 +51,7 @@ export interface ClusterMemberParts {
   readonly leaseThread: LeaseThread | undefined;
   readonly onTaskLog?: OnTaskLog | undefined;
   readonly onJobs: RemoteWorkersParts["onJobs"];
+  readonly onWorkerEvent: RemoteWorkersParts["onWorkerEvent"];
   readonly code: RemoteWorkersParts["code"];
 }
 
@@ -218,6 +219,7 @@ export class ClusterMember implements RegionCluster, CallTransport {
       checkOutcome,
       onTaskLog: this.#parts.onTaskLog,
       onJobs: this.#parts.onJobs,
+      onWorkerEvent: this.#parts.onWorkerEvent,
       code: this.#parts.code,
     });
   }

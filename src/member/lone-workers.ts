@@ -27,6 +27,7 @@ export interface LoneWorkersParts {
   readonly mayServe: () => boolean;
   readonly onTaskLog?: OnTaskLog | undefined;
   readonly onJobs: RemoteWorkersParts["onJobs"];
+  readonly onWorkerEvent: RemoteWorkersParts["onWorkerEvent"];
   readonly code: RemoteWorkersParts["code"];
 }
 

@@ -9,6 +9,7 @@ import type { Link, LinkListener } from "../dispatch/link.ts";
 import type { SessionCode } from "../dispatch/session-turns.ts";
 import type { OnTaskLog } from "../dispatch/task-log.ts";
 import type { TaskOfInstance, TaskRun } from "../dispatch/task-run.ts";
+import type { OnWorkerEvent } from "../dispatch/worker-event.ts";
 import type { AnnouncedAttempt } from "../dispatch/session-attempt.ts";
 import type { WorkerSession } from "../dispatch/worker-session.ts";
 import { type WorkerIdentity, WorkerSessions } from "../dispatch/worker-sessions.ts";
@@ -31,6 +32,7 @@ export interface RemoteWorkersParts {
   readonly member: () => string;
   readonly isLeaseValid: () => boolean;
   readonly onTaskLog?: OnTaskLog | undefined;
+  readonly onWorkerEvent: OnWorkerEvent;
   /** Called with the details of its jobs when a worker has connected. */
   readonly code: SessionCode | undefined;
   readonly onJobs: (jobs: readonly JobDetails[], namespace: string) => void;
@@ -56,7 +58,7 @@ export class RemoteWorkers {
   constructor(parts: RemoteWorkersParts) {
     this.#parts = parts;
     const { clock, logger, timings, dispatcher, member, isLeaseValid, checkOutcome, onTaskLog, onJobs } = parts;
-    const { records, code } = parts;
+    const { records, code, onWorkerEvent } = parts;
     this.#sessions = new WorkerSessions({
       clock,
       logger,
@@ -68,6 +70,7 @@ export class RemoteWorkers {
       checkOutcome,
       onTaskLog,
       onJobs,
+      onWorkerEvent,
       code,
       renewalAgeMs: (attemptId) => this.#renewalAgeMs(attemptId),
       onAnnounced: (attempt) => void this.#onAnnounced(attempt),

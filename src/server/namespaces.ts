@@ -12,6 +12,7 @@ import { workflowDocument } from "../stores/document-kinds.ts";
 import type { Store } from "../stores/store.ts";
 import { listNamespaces, type NamespaceStore, namespaceStore } from "./namespace-store.ts";
 import { ChangeFeed } from "./push/change-feed.ts";
+import { WorkerNewsFeed } from "./push/worker-news.ts";
 
 /** Poll interval for namespaces in which other members have saved their first workflow. */
 const pollMs = 5000;
@@ -23,6 +24,7 @@ export interface ServerNamespace {
   readonly store: NamespaceStore;
   readonly catalogue: Catalogue;
   readonly feed: ChangeFeed;
+  readonly workers: WorkerNewsFeed;
 }
 
 export interface ServerNamespacesParts {
@@ -145,7 +147,8 @@ export class ServerNamespaces {
     const store = namespaceStore(whole, namespace);
     const isOwn = engine === this.#parts.engine;
     const catalogue = new Catalogue({ engine, store, clock, logger, ...(isOwn && folder) });
-    return { namespace, engine, store, catalogue, feed: new ChangeFeed({ engine, clock }) };
+    const workers = new WorkerNewsFeed(engine.cluster);
+    return { namespace, engine, store, catalogue, feed: new ChangeFeed({ engine, clock }), workers };
   }
 
   #startCatalogue({ namespace, catalogue }: ServerNamespace): Promise<void> {

@@ -14,6 +14,7 @@ import {
 } from "../../src/index.ts";
 import { ChangeFeed, type FeedLimits } from "../../src/server/push/change-feed.ts";
 import type { PushNamespace, PushParts } from "../../src/server/push/push-parts.ts";
+import { WorkerNewsFeed } from "../../src/server/push/worker-news.ts";
 import { pushRoutes } from "../../src/server/push/push-routes.ts";
 import { sendAnswer, answerOf } from "../../src/server/http/answer-error.ts";
 import { addCallerDecorator } from "../../src/server/request/caller.ts";
@@ -90,7 +91,7 @@ export async function startPush(t: TestContext, options: PushOptions = {}): Prom
   };
   const { socketLimits, connectionLimits } = options;
   await pushRoutes(app, {
-    inNamespace: () => ({ feed, engine: seen }),
+    inNamespace: () => ({ feed, engine: seen, workers: new WorkerNewsFeed(engine.cluster) }),
     logs,
     guard: guardOf(options.token),
     origins,

@@ -1,5 +1,6 @@
 import type { MemberEvent } from "../../cluster/member-event.ts";
 import type { EngineNamespace } from "../../engine/engine-namespace.ts";
+import type { WorkerNews, WorkerNewsFeed } from "./worker-news.ts";
 
 /** A membership event, as this member sees it. */
 export interface MemberNews {
@@ -10,6 +11,12 @@ export interface MemberNews {
   readonly at: number;
 }
 
+/** A message to a client that follows members: without its id over a WebSocket, an event of that name over SSE. */
+export type MembersMessage =
+  | ({ readonly type: "member" } & MemberNews)
+  | ({ readonly type: "worker" } & WorkerNews)
+  | { readonly type: "resync"; readonly reason: string };
+
 const words: Readonly<Partial<Record<MemberEvent["type"], MemberNews["event"]>>> = {
   joined: "joined",
   suspected: "unreachable",
@@ -18,14 +25,28 @@ const words: Readonly<Partial<Record<MemberEvent["type"], MemberNews["event"]>>>
   lost: "removed",
 };
 
-/** Subscribes to membership events, from now on; `GET /api/cluster/status` has the current members. Returns a function that ends it. */
+const gap = "events of workers may be missing: GET /api/cluster/workers lists the workers";
+
+/**
+ * Subscribes to what happens to members and to the remote workers of the namespace, from now on; `GET /api/cluster/status`
+ * and `GET /api/cluster/workers` have the current ones. `ready` resolves when every member sends the events of its workers.
+ */
 export function followMembers(
-  engine: Pick<EngineNamespace, "onMemberEvent">,
-  listener: (news: MemberNews) => void,
-): () => void {
-  return engine.onMemberEvent((happened) => {
+  { engine, workers }: { readonly engine: Pick<EngineNamespace, "onMemberEvent">; readonly workers: WorkerNewsFeed },
+  listener: (message: MembersMessage) => void,
+): { readonly ready: Promise<void>; readonly stop: () => void } {
+  const stopMembers = engine.onMemberEvent((happened) => {
     const event = words[happened.type];
     if (event === undefined || !("address" in happened)) return;
-    listener({ event, member: happened.member, address: happened.address, at: Date.now() });
+    listener({ type: "member", event, member: happened.member, address: happened.address, at: Date.now() });
   });
+  const followed = workers.follow({
+    onNews: (news) => listener({ type: "worker", ...news }),
+    onGap: () => listener({ type: "resync", reason: gap }),
+  });
+  const stop = (): void => {
+    stopMembers();
+    followed.stop();
+  };
+  return { ready: followed.ready, stop };
 }

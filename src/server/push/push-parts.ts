@@ -4,9 +4,11 @@ import type { AuthorizationParts } from "./authorization.ts";
 import type { ChangeFeed } from "./change-feed.ts";
 import type { ConnectionLimits } from "./connection-limit.ts";
 import type { SocketLimits } from "./socket-client.ts";
+import type { WorkerNewsFeed } from "./worker-news.ts";
 
 export interface PushNamespace {
   readonly feed: ChangeFeed;
+  readonly workers: WorkerNewsFeed;
   readonly engine: Pick<EngineNamespace, "members" | "getWorkflowInstanceStatus" | "onMemberEvent">;
 }
 

@@ -3,7 +3,7 @@ import type { ChangeBatch } from "./change-batch.ts";
 import type { ChangeFeed } from "./change-feed.ts";
 import { readMessage } from "./client-message.ts";
 import { type Cursor, cursorText } from "./cursor.ts";
-import type { MemberNews } from "./member-news.ts";
+import type { followMembers, MembersMessage } from "./member-news.ts";
 import type { DropReason, Outlet } from "./outlet.ts";
 import { isWide, type Topic } from "./topic.ts";
 
@@ -16,7 +16,7 @@ export interface Coverage {
 export interface SocketParts {
   readonly feed: ChangeFeed;
   readonly coverage: () => Coverage | undefined;
-  readonly followMembers: (listener: (news: MemberNews) => void) => () => void;
+  readonly followMembers: (listener: (message: MembersMessage) => void) => ReturnType<typeof followMembers>;
   readonly limits?: Partial<SocketLimits> | undefined;
 }
 
@@ -131,11 +131,11 @@ export class SocketClient {
 
   #subscribeMembers(id: string): void {
     if (!this.#hasRoomFor(id)) return;
-    this.#subscriptions.set(
-      id,
-      this.#parts.followMembers((news) => this.#say({ type: "member", id, ...news })),
-    );
-    this.#say({ type: "subscribed", id });
+    const { ready, stop } = this.#parts.followMembers((message) => this.#say({ id, ...message }));
+    this.#subscriptions.set(id, stop);
+    void ready.then(() => {
+      if (this.#subscriptions.get(id) === stop) this.#say({ type: "subscribed", id });
+    });
   }
 
   /** Refuses a duplicate id, and a subscription above the limit. */

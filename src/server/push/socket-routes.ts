@@ -25,11 +25,11 @@ export async function socketRoutes(
   app.get("/ws", { websocket: true, onRequest }, (socket, request) => {
     const { socketLimits: limits } = parts;
     const { name, namespace } = callerOf(request);
-    const { feed, engine } = parts.inNamespace(namespace);
+    const space = parts.inNamespace(namespace);
     const client = new SocketClient(socket, {
-      feed,
-      coverage: () => coverageOf({ engine, feed }),
-      followMembers: (listener) => followMembers(engine, listener),
+      feed: space.feed,
+      coverage: () => coverageOf(space),
+      followMembers: (listener) => followMembers(space, listener),
       limits,
     });
     try {

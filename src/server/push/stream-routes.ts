@@ -63,8 +63,9 @@ export function streamRoutes(app: FastifyInstance, parts: PushParts, connections
     const { topic, since } = readQuery(request);
     if (topic !== "members") await parts.inNamespace(callerOf(request).namespace).feed.prepare(topic);
     const stream = open(request, reply);
-    const { feed, engine } = parts.inNamespace(callerOf(request).namespace);
-    stream.onClosed(topic === "members" ? sendMembers(stream, engine) : sendChanges(stream, { topic, since, feed }));
+    const space = parts.inNamespace(callerOf(request).namespace);
+    if (topic === "members") await sendMembers(stream, space);
+    else stream.onClosed(sendChanges(stream, { topic, since, feed: space.feed }));
     return stream.open();
   });
 
@@ -92,8 +93,13 @@ export function streamRoutes(app: FastifyInstance, parts: PushParts, connections
   });
 }
 
-function sendMembers(stream: EventStream, engine: PushNamespace["engine"]): () => void {
-  return followMembers(engine, (news) => stream.write(eventText({ name: "member", data: JSON.stringify(news) })));
+/** Resolves when every member sends the events of its workers. */
+async function sendMembers(stream: EventStream, space: PushNamespace): Promise<void> {
+  const { ready, stop } = followMembers(space, ({ type, ...data }) =>
+    stream.write(eventText({ name: type, data: JSON.stringify(data) })),
+  );
+  stream.onClosed(stop);
+  await ready;
 }
 
 function sendChanges(
