@@ -88,6 +88,7 @@ export type { OnTaskLog, TaskLogLine } from "./dispatch/task-log.ts";
 export type { TaskProgress } from "./dispatch/task-progress.ts";
 
 // Schedules
+export { type DeclaredSchedule, defineSchedule } from "./schedules/declared-schedule.ts";
 export type {
   CronTiming,
   DailyTiming,

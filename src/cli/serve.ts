@@ -21,7 +21,7 @@ export async function startServer(
   config: ServerConfig,
   { doors, parts, adminToken, logger, onTaskLog, watchdog }: StartParts,
 ): Promise<Server> {
-  const { jobs, workflows } = parts ?? (await loadApp(config.app));
+  const { jobs, workflows, schedules = [] } = parts ?? (await loadApp(config.app));
   const { bus, nats } = config.cluster;
   const own = await readyMadeJobsOf(config.readyMade);
   return await Server.start(config, {
@@ -29,6 +29,7 @@ export async function startServer(
     bus: bus?.includes(":") === true ? await doors.bus(bus, nats) : undefined,
     jobs: [...jobs, ...own],
     workflows,
+    schedules,
     adminToken,
     logger,
     onTaskLog,

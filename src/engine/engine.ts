@@ -1,9 +1,10 @@
 import { checkNamespace } from "../base/namespace.ts";
-import type { EngineError } from "../base/error.ts";
+import { type EngineError, messageOf } from "../base/error.ts";
 import type { WaitReason } from "../dispatch/wait-reason.ts";
 import { checkListener } from "./argument-check.ts";
 import { Assembly } from "./assembly.ts";
 import { CodeHosting } from "./code-hosting.ts";
+import { declareSchedules } from "./declared-schedules.ts";
 import { EngineNamespace } from "./engine-namespace.ts";
 import { type Health, viewHealth } from "./health.ts";
 import type { InstanceChange } from "./instance-change.ts";
@@ -28,9 +29,25 @@ export class Engine extends EngineNamespace {
     this.#namespaces.set(resolved.namespace, this);
   }
 
-  /** Opens the store and resumes unfinished instances. `ENGINE_STATE`, and the errors of the store. */
-  start(): Promise<void> {
-    return this.#parts.lifeCycle.start();
+  /** Opens the store, resumes unfinished instances and declares the schedules of the options. `ENGINE_STATE`, and the errors of the store and of `schedules.declare`. */
+  async start(): Promise<void> {
+    await this.#parts.lifeCycle.start();
+    try {
+      await this.#declareSchedules();
+    } catch (error) {
+      await this.stop();
+      throw error;
+    }
+  }
+
+  async #declareSchedules(): Promise<void> {
+    const { schedules: declared, logger, cluster } = this.#parts.options;
+    const declaring = declareSchedules({ schedules: this.schedules, logger }, declared);
+    if (cluster?.ownsShards !== false) return await declaring;
+    // No other member may be up yet to own the schedules, and this one has to run jobs for those that come.
+    declaring.catch((error: unknown) =>
+      logger.error({ error: messageOf(error) }, "the declared schedules could not be brought up to date"),
+    );
   }
 
   /** Aborts running jobs through their signal, writes what is outstanding and closes the store. `ENGINE_STATE` unless it is up; `STORE_ROLLED_BACK`. */

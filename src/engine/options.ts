@@ -17,6 +17,7 @@ import { findTagsProblem } from "../dispatch/worker-tags.ts";
 import type { OnTaskLog } from "../dispatch/task-log.ts";
 import { defaultLimits, subTasksCeiling } from "../kernel/machine.ts";
 import type { EndStatus } from "../kernel/status.ts";
+import { type DeclaredSchedule, isDeclaredSchedule } from "../schedules/declared-schedule.ts";
 import type { Store } from "../stores/store.ts";
 import type { AroundJob } from "../worker/job-call.ts";
 import type { WorkerTimings } from "../cluster/timings.ts";
@@ -38,6 +39,8 @@ export interface EngineOptions {
   readonly jobs?: readonly Job[];
   /** Code workflows that this process runs, and DAGs that can be started or nested by name. */
   readonly workflows?: readonly (Workflow | CodeWorkflow)[];
+  /** Schedules that `start` creates, or changes if they differ: `defineSchedule` declares them. */
+  readonly schedules?: readonly DeclaredSchedule[];
   /** True if jobs run in this process. Default true; if false, tasks wait for remote workers. */
   readonly runsJobs?: boolean;
   /** Slots of the embedded worker. Default 10. */
@@ -151,6 +154,7 @@ export function resolveOptions(options: EngineOptions): ResolvedOptions {
   const resolved: ResolvedOptions = {
     jobs: [],
     workflows: [],
+    schedules: [],
     runsJobs: true,
     poolSize: 10,
     workerTags: [],
@@ -230,6 +234,7 @@ const names: Readonly<Record<keyof EngineOptions, true>> = {
   storage: true,
   jobs: true,
   workflows: true,
+  schedules: true,
   runsJobs: true,
   poolSize: true,
   workerTags: true,
@@ -318,7 +323,7 @@ function checkNamespaceOptions({ namespace, app, domains }: ResolvedOptions): vo
   if (marked !== undefined) throw invalid("domains", `: ${markProblem("a domain", marked)}`);
 }
 
-function checkParts({ jobs, workflows, domains, logger, workerTags }: ResolvedOptions): void {
+function checkParts({ jobs, workflows, schedules, domains, logger, workerTags }: ResolvedOptions): void {
   const tags = findTagsProblem(workerTags);
   if (tags !== undefined) throw invalid("workerTags", tags);
   if (!Array.isArray(jobs)) throw invalid("jobs", `must be a list of jobs, got ${preview(jobs)}`);
@@ -333,6 +338,7 @@ function checkParts({ jobs, workflows, domains, logger, workerTags }: ResolvedOp
       `must hold what defineWorkflow(), WorkflowBuilder.build() or Workflow.fromJSON() gave, got ${preview(workflow)}`,
     );
   }
+  checkSchedules(schedules);
   for (const [name, domain] of Object.entries(domains as Record<string, unknown>)) {
     if (typeof domain !== "object" || domain === null)
       throw invalid(`domains.${name}`, `must be { size, priority }, got ${preview(domain)}`);
@@ -340,6 +346,17 @@ function checkParts({ jobs, workflows, domains, logger, workerTags }: ResolvedOp
   const level = (["debug", "info", "warn", "error"] as const).find((each) => typeof logger[each] !== "function");
   if (level !== undefined)
     throw invalid("logger", `must have the methods debug, info, warn and error, but has no ${level}`);
+}
+
+function checkSchedules(schedules: readonly unknown[]): void {
+  if (!Array.isArray(schedules)) throw invalid("schedules", `must be a list of schedules, got ${preview(schedules)}`);
+  const ids = new Set<string>();
+  for (const each of schedules as readonly unknown[]) {
+    if (!isDeclaredSchedule(each))
+      throw invalid("schedules", `must hold what defineSchedule gave, got ${preview(each)}`);
+    if (ids.has(each.scheduleId)) throw invalid("schedules", `has ${preview(each.scheduleId)} twice`);
+    ids.add(each.scheduleId);
+  }
 }
 
 function invalid(name: string, problem: string): EngineError {

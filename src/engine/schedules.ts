@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { SettingCheck } from "../authoring/setting-check.ts";
 import type { Clock } from "../base/clock.ts";
 import { EngineError, hasCode } from "../base/error.ts";
@@ -59,8 +60,11 @@ export class Schedules {
 
   /** Creates a schedule; it is durable when this resolves. `SCHEDULE_INVALID`, `WORKFLOW_UNKNOWN`, `INPUT_INVALID`, `JOB_MISSING`, `PARAMS_INVALID`, `INSTANCE_EXISTS`. */
   async create(scheduleId: string, spec: ScheduleSpec): Promise<void> {
+    await this.#create(scheduleId, await this.#check(spec));
+  }
+
+  async #create(scheduleId: string, checked: ScheduleSpec): Promise<void> {
     const now = this.#parts.clock.now();
-    const checked = await this.#check(spec);
     const state: ScheduleState = {
       scheduleId,
       spec: checked,
@@ -74,6 +78,31 @@ export class Schedules {
       instanceId: scheduleInstancePrefix + scheduleId,
       reuse: true,
     });
+  }
+
+  /**
+   * Creates the schedule, or changes it if it differs from this spec; a paused one stays paused. The errors of `create`
+   * and `change`.
+   */
+  async declare(scheduleId: string, spec: ScheduleSpec): Promise<"created" | "changed" | "unchanged"> {
+    const checked = await this.#check(spec);
+    for (;;) {
+      const there = await this.#view(scheduleId);
+      if (there !== undefined) {
+        // Each process adds its own time zone where the spec has none: the first one decides.
+        const wanted = "timeZone" in spec.every ? checked : withTimeZoneOf(checked, there.spec);
+        if (isSameJson(there.spec, wanted)) return "unchanged";
+        await this.#update(scheduleId, "change", wanted);
+        return "changed";
+      }
+      try {
+        await this.#create(scheduleId, checked);
+        return "created";
+      } catch (error) {
+        // Another member that declares the same schedule was first.
+        if (!hasCode(error, "INSTANCE_EXISTS")) throw error;
+      }
+    }
   }
 
   /** Replaces the spec of a schedule; running instances continue. */
@@ -275,6 +304,18 @@ export class Schedules {
       await engine.queryWorkflowInstance(instanceId, inputQuery);
     }
   }
+}
+
+function withTimeZoneOf(spec: ScheduleSpec, there: ScheduleSpec): ScheduleSpec {
+  const { every } = there;
+  return "timeZone" in every && "timeZone" in spec.every
+    ? { ...spec, every: { ...spec.every, timeZone: every.timeZone } }
+    : spec;
+}
+
+/** Compares as JSON: what was stored has no properties that are undefined. */
+function isSameJson(stored: unknown, given: unknown): boolean {
+  return isDeepStrictEqual(stored, JSON.parse(JSON.stringify(given)));
 }
 
 function unknown(scheduleId: string, cause?: unknown): EngineError {

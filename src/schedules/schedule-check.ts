@@ -4,7 +4,7 @@ import { EngineError } from "../base/error.ts";
 import { preview } from "../base/preview.ts";
 import { isMoment } from "../base/time-limits.ts";
 import type { ScheduleSettings, ScheduleSpec } from "./schedule-spec.ts";
-import { checkTiming, refuseNeverDue } from "./timetable.ts";
+import { checkTiming, refuseNeverDue, timetableOf } from "./timetable.ts";
 
 const specNames = {
   workflow: true,
@@ -48,10 +48,17 @@ export function checkTarget(spec: UncheckedSpec): asserts spec is ScheduleSpec {
  * Whether there is such a workflow or job is for whoever knows them.
  */
 export function checkSchedule(spec: ScheduleSpec, now: number): void {
+  checkDeclaration(spec);
+  refuseNeverDue(spec, now);
+}
+
+/** Checks all of a schedule that does not depend on the time of the check. `SCHEDULE_INVALID`. */
+export function checkDeclaration(spec: UncheckedSpec): asserts spec is ScheduleSpec {
   checkTarget(spec);
   checkSettings(spec);
   checkTiming(spec.every);
-  refuseNeverDue(spec, now);
+  // Reads the cron expression, the time zone and the bounds. From when a rate counts does not matter here.
+  timetableOf(spec, 0);
 }
 
 function checkSettings(spec: ScheduleSpec): void {

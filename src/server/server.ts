@@ -15,6 +15,7 @@ import { ownVersion } from "../engine/own-version.ts";
 import { stderrLogger } from "../engine/stderr-logger.ts";
 import { systemClock } from "../engine/system-clock.ts";
 import type { WatchdogOptions } from "../engine/watchdog.ts";
+import type { DeclaredSchedule } from "../schedules/declared-schedule.ts";
 import type { Store } from "../stores/store.ts";
 import { exportTraces } from "../telemetry/otlp.ts";
 import type { ServerConfig } from "./config/server-config.ts";
@@ -57,6 +58,7 @@ export interface ServerParts {
   readonly bus?: Bus | undefined;
   readonly jobs?: readonly Job[];
   readonly workflows?: readonly (Workflow | CodeWorkflow)[];
+  readonly schedules?: readonly DeclaredSchedule[];
   /** Admin token of the environment. */
   readonly adminToken?: string | undefined;
   /** Default: warnings and errors, as JSON lines on standard error. */
@@ -129,6 +131,7 @@ export class Server {
       // Without that role no task runs in this process.
       runsJobs: config.roles.includes("worker"),
       workflows: parts.workflows ?? [],
+      schedules: parts.schedules ?? [],
       ...(parts.watchdog !== undefined && { watchdog: parts.watchdog }),
       logger,
     });

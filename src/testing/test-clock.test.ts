@@ -71,6 +71,14 @@ describe("the test clock", () => {
     assert.equal(clock.now(), 1000);
   });
 
+  test("shows whole milliseconds, also when a timer fires between two of them", async () => {
+    const clock = new TestClock({ now: 1000 });
+    const seen: number[] = [];
+    clock.after(2.5, () => seen.push(clock.now()));
+    await clock.until(new Promise<void>((resolve) => void clock.after(2.7, resolve)));
+    assert.deepEqual([seen, clock.now(), clock.monotonic()], [[1002], 1002, 1002.7]);
+  });
+
   test("a cancelled timer does not fire", async () => {
     const clock = new TestClock();
     const timer = clock.after(10, () => assert.fail("it was cancelled"));

@@ -34,8 +34,9 @@ export class TestClock implements Clock {
     this.#now = options.now ?? firstNow;
   }
 
+  /** Whole milliseconds, as those of a real clock; a timer with a random delay may fire between two of them. */
   now(): number {
-    return this.#now;
+    return Math.floor(this.#now);
   }
 
   monotonic(): number {

@@ -30,6 +30,7 @@ export interface MapItemPage {
   readonly next: number | undefined;
 }
 
+/** Which items of a map are listed. */
 export interface ItemFilter {
   /** Only items in this status. */
   readonly status?: TaskStatus;

@@ -176,7 +176,7 @@ describe("heddle dev", () => {
     for (const [file, problem] of [
       ["broken.ts", /broken\.ts cannot be loaded: [^]*\nSee .*broken\.ts:2\n/],
       ["throwing.ts", /throwing\.ts cannot be loaded: nobody is not defined\nSee .*throwing\.ts:3\n/],
-      ["empty.ts", /empty\.ts exports no job and no workflow/],
+      ["empty.ts", /empty\.ts exports no job, workflow or schedule/],
       ["lonely.ts", /lonely\.ts cannot be loaded: .*nowhere-to-be-found.*\n$/],
     ] as const) {
       const { code, stderr } = await heddle(["dev", file], { cwd: folder });

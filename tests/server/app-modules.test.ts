@@ -22,3 +22,20 @@ test("6.1 a job of a module has its code path, by itself or in a list, and is th
     ship: "app.ts#all",
   });
 });
+
+test("9.4 a schedule that a module exports is found beside its workflow, or alone", async (t) => {
+  const folder = temporaryFolder(t);
+  const file = join(folder, "schedules.ts");
+  const door = join(import.meta.dirname, "../../src/index.ts");
+  writeFileSync(
+    file,
+    `import { defineSchedule } from "${door}";
+     export const nightly = defineSchedule("nightly", { workflow: "load", every: { cron: "@daily" } });
+     export default [nightly, defineSchedule("hourly", { workflow: "load", every: { cron: "@hourly" } })];`,
+  );
+  const { schedules = [] } = await loadApp([file]);
+  assert.deepEqual(
+    schedules.map(({ scheduleId }) => scheduleId),
+    ["nightly", "hourly"],
+  );
+});

@@ -5,39 +5,43 @@ import { type CodeWorkflow, isCodeWorkflow } from "../../authoring/code-workflow
 import type { Job } from "../../authoring/job.ts";
 import { Workflow } from "../../authoring/workflow.ts";
 import { EngineError, messageOf } from "../../base/error.ts";
+import { type DeclaredSchedule, isDeclaredSchedule } from "../../schedules/declared-schedule.ts";
 
-/** The jobs and workflows of the user's modules. */
+/** The jobs, workflows and schedules of the user's modules. */
 export interface AppParts {
   readonly jobs: readonly Job[];
   readonly workflows: readonly (Workflow | CodeWorkflow)[];
+  readonly schedules?: readonly DeclaredSchedule[];
 }
 
 /**
- * Imports modules and collects every job and workflow that they export, singly or in arrays. Duplicate exports
+ * Imports modules and collects every job, workflow and schedule that they export, singly or in arrays. Duplicate exports
  * count once. `OPTION_INVALID` names the file and the problem.
  */
 export async function loadApp(files: readonly string[]): Promise<AppParts> {
   const jobs = new Map<unknown, Job>();
   const workflows = new Set<Workflow | CodeWorkflow>();
+  const schedules = new Set<DeclaredSchedule>();
   for (const file of files) {
-    const before = jobs.size + workflows.size;
+    const before = jobs.size + workflows.size + schedules.size;
     // Single exports go first: their name is the best one for a job.
     const exported = Object.entries(await importModule(file)).toSorted(([, a], [, b]) => rankOf(a) - rankOf(b));
     for (const [name, value] of exported) {
       for (const each of Array.isArray(value) ? (value as unknown[]) : [value]) {
         if (each instanceof Workflow || isCodeWorkflow(each)) workflows.add(each);
+        else if (isDeclaredSchedule(each)) schedules.add(each);
         else if (isJob(each)) jobs.set(each, jobs.get(each) ?? { ...each, codePath: codePathOf(file, name) });
         else if (isForeignWorkflow(each)) throw twoCopies(file);
       }
     }
-    if (jobs.size + workflows.size === before) {
+    if (jobs.size + workflows.size + schedules.size === before) {
       throw invalid(
         file,
-        "exports no job and no workflow: export what defineJob, defineWorkflow or WorkflowBuilder.build() gave",
+        "exports no job, workflow or schedule: export what defineJob, defineWorkflow, WorkflowBuilder.build() or defineSchedule gave",
       );
     }
   }
-  return { jobs: [...jobs.values()], workflows: [...workflows] };
+  return { jobs: [...jobs.values()], workflows: [...workflows], schedules: [...schedules] };
 }
 
 function rankOf(value: unknown): number {
