@@ -1,6 +1,6 @@
 /** Every command that talks to a server sends the token of `--token-file`, which the documents recommend. */
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -25,7 +25,7 @@ const doors: Doors = {
   transfer: () => Promise.reject(new Error("no command with a token opens a store")),
 };
 
-/** The arguments that each command needs beyond its token. `@spec` and `@jobs` are files. */
+/** The arguments that each command needs beyond its token. `@spec` and `@jobs` are files, `@tis` is a folder of TIS. */
 const argumentsOf: Readonly<Record<string, readonly string[]>> = {
   run: ["flow"],
   submit: ["flow"],
@@ -39,6 +39,13 @@ const argumentsOf: Readonly<Record<string, readonly string[]>> = {
   stop: ["i", "task"],
   retry: ["i"],
   event: ["i", "name"],
+  result: ["i"],
+  history: ["i"],
+  query: ["i", "name"],
+  update: ["i", "name"],
+  "task complete": ["t"],
+  "task fail": ["t", "--message", "m"],
+  import: ["@tis", "--from", "tis"],
   "job list": [],
   "job run": ["job"],
   "schedule list": [],
@@ -95,16 +102,21 @@ test("every command sends the token of --token-file", async (t) => {
   const folder = temporaryFolder(t);
   const tokenFile = join(folder, "token");
   writeFileSync(tokenFile, `${secret}\n`);
+  const paths: Readonly<Record<string, string>> = {
+    "@spec": join(folder, "spec.json"),
+    "@jobs": join(folder, "jobs.ts"),
+    "@tis": join(folder, "tis"),
+  };
   writeFileSync(join(folder, "spec.json"), JSON.stringify({ nodes: [], edges: [] }));
   writeFileSync(join(folder, "jobs.ts"), moduleText);
+  mkdirSync(join(folder, "tis", "flow"), { recursive: true });
+  writeFileSync(join(folder, "tis", "flow", "dag-spec.json"), JSON.stringify({ nodes: [{ nodeId: 1 }], edges: [] }));
   const commands = leavesOf(makeProgram(doors)).filter(({ command }) => takesToken(command));
   assert.deepEqual(commands.map(({ path }) => path).toSorted(), Object.keys(argumentsOf).toSorted());
   const { url, heard } = await refusingServer(t);
   for (const { path } of commands) {
     heard.length = 0;
-    const given = argumentsOf[path]!.map((argument) =>
-      argument === "@spec" ? join(folder, "spec.json") : argument === "@jobs" ? join(folder, "jobs.ts") : argument,
-    );
+    const given = argumentsOf[path]!.map((argument) => paths[argument] ?? argument);
     const argv = ["node", "heddle", ...path.split(" "), ...given, "--url", url, "--token-file", tokenFile];
     await assert.rejects(makeProgram(doors).parseAsync(argv), { code: "UNAUTHORIZED" }, path);
     assert.ok(heard.length > 0, path);

@@ -9,7 +9,7 @@ import type { Doors } from "../doors.ts";
 import { countGiven } from "../given-value.ts";
 import { clientCommand } from "../client-command.ts";
 import { UsageError } from "../exit-code.ts";
-import { importFrom, type ImportFromOptions, withImportFromOptions } from "../import-from.ts";
+import { type ImportFromOptions, withImportFromOptions } from "../import-from-options.ts";
 import { addressHelp, refuseMissing, withStore } from "../open-store.ts";
 import { Output } from "../output.ts";
 
@@ -56,6 +56,7 @@ export function importCommand(doors: Doors): Command {
     .action(async (address: string, file: string | undefined, options: TransferOptions & ImportFromOptions) => {
       if (options.from !== undefined) {
         if (file !== undefined) throw new UsageError("--from takes one source");
+        const { importFrom } = await import("../import-from.ts");
         await importFrom(address, options.from, options);
         return;
       }
