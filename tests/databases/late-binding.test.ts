@@ -7,9 +7,18 @@ import { describe, test, type TestContext } from "node:test";
 import { startNats } from "../../scripts/servers/nats-server.ts";
 import { eventually } from "../support/until.ts";
 import { newDatabase } from "./databases.ts";
-import { type PoolAnswer, type PoolMemberPlace, type PoolQuestion, slotsOfMember, taskCount } from "./pool-member.ts";
+import {
+  type PoolAnswer,
+  type PoolMemberPlace,
+  type PoolQuestion,
+  slotsOfMember,
+  taskCount,
+  type TaskStart,
+} from "./pool-member.ts";
 
 class PoolMember {
+  /** How many tasks it has started. */
+  started = 0;
   readonly #child: ChildProcess;
   readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>();
   #number = 0;
@@ -18,7 +27,12 @@ class PoolMember {
     this.#child = fork(join(import.meta.dirname, "pool-member.ts"), [JSON.stringify(place)], {
       execArgv: ["--disable-warning=ExperimentalWarning"],
     });
-    this.#child.on("message", ({ number, value, error }: PoolAnswer) => {
+    this.#child.on("message", (message: PoolAnswer | TaskStart) => {
+      if ("type" in message) {
+        this.started++;
+        return;
+      }
+      const { number, value, error } = message;
       const waiting = this.#waiting.get(number);
       if (error === undefined) waiting?.resolve(value);
       else waiting?.reject(new Error(error));
@@ -30,7 +44,7 @@ class PoolMember {
     return this.#answer(0);
   }
 
-  ask(asked: { type: "run"; id: string } | { type: "shards" } | { type: "stop" }): Promise<unknown> {
+  ask(asked: { type: "run"; id: string } | { type: "shards" | "open" | "stop" }): Promise<unknown> {
     const number = ++this.#number;
     const answer = this.#answer(number);
     this.#child.send({ ...asked, number } satisfies PoolQuestion);
@@ -60,7 +74,7 @@ class PoolMember {
 
 async function start(
   t: TestContext,
-  members: readonly Pick<PoolMemberPlace, "name" | "roles">[],
+  members: readonly Pick<PoolMemberPlace, "name" | "roles" | "isHeld">[],
 ): Promise<PoolMember[]> {
   // Members stop before the database is dropped.
   const stopped = new AsyncDisposableStack();
@@ -91,13 +105,24 @@ function countsOf(outputs: unknown): Record<string, number> {
 describe("10.3 one instance on several members", () => {
   test("10.3 its tasks run on the pools of all three", async (t) => {
     const roles = ["server", "worker"] as const;
-    const [a] = await start(
+    const members = await start(
       t,
-      ["a", "b", "c"].map((name) => ({ name, roles })),
+      ["a", "b", "c"].map((name) => ({ name, roles, isHeld: true })),
     );
-    const counts = countsOf(await a?.ask({ type: "run", id: "wide-1" }));
-    assert.equal(counts["a"] !== undefined && counts["b"] !== undefined && counts["c"] !== undefined, true);
-    for (const count of Object.values(counts)) assert.ok(count > slotsOfMember, JSON.stringify(counts));
+    const outputs = members[0]?.ask({ type: "run", id: "wide-1" });
+    await eventually(() =>
+      assert.deepEqual(
+        members.map(({ started }) => started),
+        members.map(() => slotsOfMember),
+      ),
+    );
+    await Promise.all(members.map((member) => member.ask({ type: "open" })));
+    const counts = countsOf(await outputs);
+    assert.deepEqual(Object.keys(counts).toSorted(), ["a", "b", "c"]);
+    assert.equal(
+      Object.values(counts).reduce((sum, count) => sum + count),
+      taskCount,
+    );
   });
 
   test("11.1 those of a server run on workers, which own nothing, also if one of them is killed", async (t) => {

@@ -10,6 +10,8 @@ export interface PoolMemberPlace {
   /** The address of a NATS server. */
   readonly bus: string;
   readonly roles: readonly ("server" | "worker")[];
+  /** Tasks wait until the parent says `open`. */
+  readonly isHeld?: boolean;
 }
 
 export const taskCount = 40;
@@ -20,6 +22,7 @@ export const slotsOfMember = 4;
 export type PoolQuestion = { readonly number: number } & (
   | { readonly type: "run"; readonly id: string }
   | { readonly type: "shards" }
+  | { readonly type: "open" }
   | { readonly type: "stop" }
 );
 
@@ -27,6 +30,11 @@ export interface PoolAnswer {
   readonly number: number;
   readonly value?: unknown;
   readonly error?: string;
+}
+
+/** Sent when a task starts. */
+export interface TaskStart {
+  readonly type: "started";
 }
 
 function wide(): Workflow {
@@ -37,8 +45,12 @@ function wide(): Workflow {
   return builder.build();
 }
 
-async function main({ name, storage: address, bus, roles }: PoolMemberPlace): Promise<void> {
+async function main({ name, storage: address, bus, roles, isHeld = false }: PoolMemberPlace): Promise<void> {
+  const opened = Promise.withResolvers<void>();
+  if (!isHeld) opened.resolve();
   const where = defineJob("where", async () => {
+    process.send?.({ type: "started" } satisfies TaskStart);
+    await opened.promise;
     await sleep(taskMs);
     return name;
   });
@@ -53,6 +65,7 @@ async function main({ name, storage: address, bus, roles }: PoolMemberPlace): Pr
   });
   const answerTo = async (question: PoolQuestion): Promise<unknown> => {
     if (question.type === "shards") return engine.members().find(({ isSelf }) => isSelf)?.shards;
+    if (question.type === "open") return opened.resolve();
     if (question.type === "stop") return await engine.stop();
     const run = await engine.submitWorkflow(wide(), { instanceId: question.id });
     return await run.result();
