@@ -7,6 +7,8 @@ import type { EngineError } from "../base/error.ts";
 export interface Link {
   /** Never throws: a text that cannot be sent is lost. */
   send(text: string): void;
+  /** Bytes that were given to `send` and have not left this process, because the other end reads slowly. Default 0. */
+  readonly bufferedBytes?: number;
   /** Ends sending and receiving. If an error is given, its code and message should be sent to the other end. */
   close(error?: EngineError): void;
 }

@@ -1,4 +1,6 @@
-import { qualify } from "../base/namespace.ts";
+import { messageOf } from "../base/error.ts";
+import type { Logger } from "../base/logger.ts";
+import { localName, qualify } from "../base/namespace.ts";
 import type { AskedTurn, CodeHost } from "./code-host.ts";
 import type { CodeHosts } from "./code-hosts.ts";
 import type { HistoryAsked, MemberMessage, TurnAnswered, WorkflowDetails } from "./session-message.ts";
@@ -17,8 +19,13 @@ export interface TurnSession {
   readonly isReachable: boolean;
   readonly isDraining: boolean;
   readonly isOver: boolean;
+  /** Bytes that wait until the worker reads them. */
+  readonly bufferedBytes: number;
   send(message: MemberMessage): void;
 }
+
+/** A worker that reads more slowly than this many bytes gather is sent neither questions nor histories: it has them repeated. */
+const bufferedBytesMax = 32 * 1024 * 1024;
 
 /**
  * The questions about code that a remote worker has. A question has a number, and is sent again after a new hello, and with
@@ -27,17 +34,21 @@ export interface TurnSession {
 export class SessionTurns implements CodeHost {
   readonly #session: TurnSession;
   readonly #code: SessionCode;
+  readonly #logger: Pick<Logger, "warn">;
   readonly #asked = new Map<number, AskedTurn>();
   readonly #numbers = new Map<AskedTurn, number>();
+  /** Questions whose history is being read for the worker. */
+  readonly #reading = new Set<AskedTurn>();
   #workflows = new Set<string>();
   #max = 0;
   #last = 0;
   /** True once its workflows are recorded. */
   #isReady = false;
 
-  constructor(session: TurnSession, code: SessionCode) {
+  constructor(session: TurnSession, code: SessionCode, logger: Pick<Logger, "warn">) {
     this.#session = session;
     this.#code = code;
+    this.#logger = logger;
   }
 
   get address(): string {
@@ -106,9 +117,22 @@ export class SessionTurns implements CodeHost {
 
   async onHistoryAsked({ turn: number, from }: HistoryAsked): Promise<void> {
     const turn = this.#asked.get(number);
-    if (turn === undefined) return;
-    const page = await turn.history(from);
-    if (this.#asked.get(number) === turn) this.#session.send({ type: "History", turn: number, from, page });
+    if (turn === undefined || this.#reading.has(turn) || this.#isCongested) return;
+    this.#reading.add(turn);
+    try {
+      const page = await turn.history(from);
+      if (this.#asked.get(number) === turn) this.#session.send({ type: "History", turn: number, from, page });
+    } catch (error) {
+      // The store is away, or the shard moves. The worker asks again.
+      const fields = { instanceId: localName(turn.question.instanceId), error: messageOf(error) };
+      this.#logger.warn(fields, "a history could not be read for a worker");
+    } finally {
+      this.#reading.delete(turn);
+    }
+  }
+
+  get #isCongested(): boolean {
+    return this.#session.bufferedBytes > bufferedBytesMax;
   }
 
   /** The session is over. */
@@ -124,7 +148,7 @@ export class SessionTurns implements CodeHost {
   }
 
   #send(turn: number, { question }: AskedTurn): void {
-    this.#session.send({ type: "TurnAsked", turn, question });
+    if (!this.#isCongested) this.#session.send({ type: "TurnAsked", turn, question });
   }
 }
 

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { EngineError } from "../base/error.ts";
-import type { LinkListener } from "../dispatch/link.ts";
+import type { Link, LinkListener } from "../dispatch/link.ts";
 import type { Engine } from "../engine/engine.ts";
 import { HttpError } from "./request/http-error.ts";
 import { acceptWebSockets } from "./push/web-sockets.ts";
@@ -51,7 +51,14 @@ export async function workerRoutes(app: FastifyInstance, parts: WorkerRouteParts
         else socket.close(invalidMessage, closeReason(error));
       };
       const { name: principal, namespace } = callerOf(request);
-      listener = engine.viewNamespace(namespace).acceptWorker({ send, close }, { principal });
+      const link: Link = {
+        send,
+        close,
+        get bufferedBytes() {
+          return socket.bufferedAmount;
+        },
+      };
+      listener = engine.viewNamespace(namespace).acceptWorker(link, { principal });
     } catch (error) {
       if (!(error instanceof EngineError)) throw error;
       void audit.append(auditEntryOf(request, { status: 503, code: error.code }));
