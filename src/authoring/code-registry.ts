@@ -18,16 +18,7 @@ export class CodeRegistry {
         `a code workflow is made by defineWorkflow(), got ${preview(workflow)}`,
       );
     }
-    const { name } = workflow;
-    if (isOwnWorkflowName(name)) {
-      const message = `code workflow "${name}" needs another name: those that begin with "${ownWorkflowPrefix}" are the engine's own`;
-      throw new EngineError("WORKFLOW_INVALID", message);
-    }
-    if (hasMark(name)) throw new EngineError("WORKFLOW_INVALID", markProblem("the name of a workflow", name));
-    if (isJobWorkflowName(name)) {
-      const message = `code workflow "${name}" needs another name: those that begin with "${jobWorkflowPrefix}" belong to jobs that run by themselves`;
-      throw new EngineError("WORKFLOW_INVALID", message);
-    }
+    refuseReservedName(workflow.name);
     this.#add(workflow);
   }
 
@@ -87,5 +78,18 @@ export class CodeRegistry {
 
   all(): CodeWorkflow[] {
     return [...this.#byName.values()].flatMap((versions) => [...versions.values()]);
+  }
+}
+
+/** `WORKFLOW_INVALID` for the name of a code workflow that only the engine itself may give. */
+export function refuseReservedName(name: string): void {
+  if (isOwnWorkflowName(name)) {
+    const message = `code workflow ${preview(name)} needs another name: those that begin with "${ownWorkflowPrefix}" are the engine's own`;
+    throw new EngineError("WORKFLOW_INVALID", message);
+  }
+  if (hasMark(name)) throw new EngineError("WORKFLOW_INVALID", markProblem("the name of a workflow", name));
+  if (isJobWorkflowName(name)) {
+    const message = `code workflow ${preview(name)} needs another name: those that begin with "${jobWorkflowPrefix}" belong to jobs that run by themselves`;
+    throw new EngineError("WORKFLOW_INVALID", message);
   }
 }

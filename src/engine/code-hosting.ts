@@ -1,4 +1,5 @@
 import type { CodeWorkflow } from "../authoring/code-workflow.ts";
+import { assert } from "../base/assert.ts";
 import { EngineError } from "../base/error.ts";
 import type { CodeHost } from "../dispatch/code-host.ts";
 import type { Assembly } from "./assembly.ts";
@@ -21,15 +22,15 @@ export class CodeHosting {
 
   /**
    * The code workflow of that name and version. One that is not known is taken for one whose code is with hosts, which
-   * may connect at any time: its instances wait for them. `STORE_UNAVAILABLE`.
+   * may connect at any time: its instances wait for them. `WORKFLOW_INVALID` for a name that nobody may give.
    */
   async provideWorkflow(name: string, version: string): Promise<CodeWorkflow> {
     const { code } = this.#own;
     if (code.known(name, version) === undefined)
-      await this.#parts.workflowAnnouncements.announce([{ name, version }], this.#own.namespace);
+      await this.#parts.workflowAnnouncements.record({ name, version }, this.#own.namespace);
     const workflow = code.known(name, version);
-    if (workflow !== undefined) return workflow;
-    throw new EngineError("STORE_UNAVAILABLE", `workflow "${name}" in version "${version}" could not be recorded`);
+    assert(workflow !== undefined, "a workflow that is recorded is known");
+    return workflow;
   }
 
   /** Adds a place where code of workflows runs. Returns what removes it. `OPTION_INVALID`. */

@@ -1,10 +1,12 @@
-import type { CodeRegistry } from "../authoring/code-registry.ts";
+import { type CodeRegistry, refuseReservedName } from "../authoring/code-registry.ts";
 import { type CodeWorkflow, defineWorkflow } from "../authoring/code-workflow.ts";
 import { standardSchemaOf } from "../authoring/json-schema.ts";
 import type { Clock } from "../base/clock.ts";
-import { messageOf } from "../base/error.ts";
+import { EngineError, messageOf } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
 import { namespaceOf, qualify } from "../base/namespace.ts";
+import { preview } from "../base/preview.ts";
+import { hasUnprintable } from "../base/unprintable.ts";
 import type { WorkflowDetails } from "../dispatch/session-message.ts";
 import { announcedWorkflowDocument } from "../stores/document-kinds.ts";
 import type { DocumentRow, Store } from "../stores/store.ts";
@@ -56,7 +58,7 @@ export class WorkflowAnnouncements {
   async announce(workflows: readonly WorkflowDetails[], namespace: string): Promise<void> {
     for (const details of workflows) {
       try {
-        await this.#announce(details, namespace);
+        await this.record(details, namespace);
       } catch (error) {
         const fields = { workflow: details.name, version: details.version, namespace, error: messageOf(error) };
         this.#parts.logger.warn(fields, "a workflow that a worker announced could not be recorded");
@@ -64,7 +66,9 @@ export class WorkflowAnnouncements {
     }
   }
 
-  async #announce(details: WorkflowDetails, namespace: string): Promise<void> {
+  /** Makes one workflow known and durable. `WORKFLOW_INVALID`, and the errors of the store. */
+  async record(details: WorkflowDetails, namespace: string): Promise<void> {
+    checkNames(details);
     const { add, codeOf } = this.#parts;
     const name = qualify(namespace, `${details.name}@${details.version}`);
     const body = JSON.stringify(details);
@@ -83,6 +87,22 @@ export class WorkflowAnnouncements {
       const row = { kind: announcedWorkflowDocument, name, revision, at: clock.now(), body };
       if (await store.saveDocument(row)) return;
     }
+  }
+}
+
+const nameLengthMax = 400;
+const versionLengthMax = 200;
+
+/** Name and version are the name of a document, which has at most 700 characters. `WORKFLOW_INVALID`. */
+function checkNames({ name, version }: WorkflowDetails): void {
+  refuseReservedName(name);
+  for (const [what, text, max] of [
+    ["name", name, nameLengthMax] as const,
+    ["version", version, versionLengthMax] as const,
+  ]) {
+    if (text.trim() !== "" && text.length <= max && !hasUnprintable(text)) continue;
+    const problem = `the ${what} of a workflow has 1 to ${max} characters, and no control characters, got ${preview(text)}`;
+    throw new EngineError("WORKFLOW_INVALID", problem);
   }
 }
 

@@ -42,6 +42,10 @@ test("steps with numbers, ids or an order that cannot be are found", () => {
     [/id of another namespace/, [{ type: "child", node: child, childId: "c", isDetached: true }]],
     [/another kind of task/, [{ type: "activity", node: child }]],
     [/another kind of task/, [{ type: "child", node: { nodeId: 0, nodeType: 2 }, isDetached: false }]],
+    [
+      /step 0, child, starts a workflow that is the engine's own/,
+      [{ type: "child", node: { ...child, workflowName: "heddle.schedule", workflowVersion: "1" }, isDetached: true }],
+    ],
     [/does not say what to run/, [{ type: "activity", node: { nodeId: 0 } }]],
   ];
   for (const [pattern, steps] of expected) assert.match(problemOf(...steps) ?? "", pattern);

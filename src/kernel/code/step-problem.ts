@@ -1,4 +1,5 @@
 import { namespaceOf } from "../../base/namespace.ts";
+import { isOwnWorkflowName } from "../event.ts";
 import { kindOf } from "../task-definition.ts";
 import type { CodeState } from "./code-state.ts";
 import { isLast, type Step, taskStepOf } from "./step.ts";
@@ -35,6 +36,7 @@ function problemOf(step: Step, { timers, open, namespace }: Place): string | und
         return "has another kind of task";
       const name = step.type === "child" ? step.node.workflowName : step.node.jobName;
       if (name === undefined || name === "") return "does not say what to run";
+      if (step.type === "child" && isOwnWorkflowName(name)) return "starts a workflow that is the engine's own";
       const childId = step.type === "child" ? step.childId : undefined;
       return childId === undefined || namespaceOf(childId) === namespace ? undefined : "has an id of another namespace";
     }
