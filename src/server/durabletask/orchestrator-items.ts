@@ -27,6 +27,8 @@ export interface OrchestratorHostParts {
   /** For logs. */
   readonly address: string;
   readonly namespace: string;
+  /** The name of the token of its stream. */
+  readonly owner: string;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly pending: PendingItems<OrchestratorResponse>;
@@ -97,6 +99,7 @@ export class OrchestratorHost implements CodeHost {
     const item: PendingItem<OrchestratorResponse> = {
       token: makeToken(),
       key: instanceId,
+      owner: this.#parts.owner,
       onAnswer: (response) => this.#onAnswer(turn, response, history),
       onAbandoned: () => this.#fail(turn, "the worker gave it back: it has another version of the code"),
     };

@@ -81,6 +81,7 @@ export class WorkItemStream {
     this.#host = new OrchestratorHost({
       address: `${caller.name}/${this.#id}`,
       namespace: caller.namespace,
+      owner: caller.name,
       clock,
       logger,
       pending: hub.items.orchestrators,
@@ -131,6 +132,7 @@ export class WorkItemStream {
     const item: PendingItem<ActivityResponse> = {
       token: this.#makeToken(),
       key: activityKey({ instanceId, taskId: activityRequest.taskId }),
+      owner: this.#parts.caller.name,
       onAnswer: (answer) => {
         this.#activities.delete(attemptId);
         this.#session.finish(attemptId, outcomeOf(answer));

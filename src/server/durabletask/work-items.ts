@@ -4,9 +4,18 @@ export interface PendingItem<Answer> {
   readonly token: string;
   /** Identifies it in the answers of all others: the orchestration, or the task. */
   readonly key: string;
+  /** The name of the token whose stream got it. */
+  readonly owner: string;
   readonly onAnswer: (answer: Answer) => void;
   /** The worker gives it back. */
   readonly onAbandoned: () => void;
+}
+
+/** What an answer says about its item, and whose token it came with. */
+interface AnsweredItem {
+  readonly token: string;
+  readonly key?: string;
+  readonly owner: string;
 }
 
 /** Work items of one kind in a namespace, by their tokens and keys. */
@@ -24,10 +33,14 @@ export class PendingItems<Answer> {
     if (this.#byKey.get(item.key) === item) this.#byKey.delete(item.key);
   }
 
-  /** Takes an item that was answered; undefined for one that is not expected any more. A token goes before the key. */
-  take({ token, key }: { readonly token: string; readonly key?: string }): PendingItem<Answer> | undefined {
+  /**
+   * Takes an item that its owner has answered; undefined for one that is not expected any more, or that somebody else has. A
+   * token goes before the key.
+   */
+  take({ token, key, owner }: AnsweredItem): PendingItem<Answer> | undefined {
     const item = token === "" && key !== undefined ? this.#byKey.get(key) : this.#byToken.get(token);
-    if (item !== undefined) this.delete(item);
+    if (item?.owner !== owner) return undefined;
+    this.delete(item);
     return item;
   }
 }

@@ -18,9 +18,9 @@ const completeOrchestrator = unary({
   ...work,
   request: orchestratorResponse,
   response: empty,
-  run: (response, { hub }) => {
+  run: (response, { hub, caller: { name: owner } }) => {
     const { completionToken: token, instanceId: key } = response;
-    hub.items.orchestrators.take({ token, key })?.onAnswer(response);
+    hub.items.orchestrators.take({ token, key, owner })?.onAnswer(response);
     return Promise.resolve({});
   },
 });
@@ -31,9 +31,9 @@ export const workerMethods: Readonly<Record<string, UnaryMethod>> = {
     ...work,
     request: activityResponse,
     response: empty,
-    run: (response, { hub }) => {
+    run: (response, { hub, caller: { name: owner } }) => {
       const { completionToken: token } = response;
-      hub.items.activities.take({ token, key: activityKey(response) })?.onAnswer(response);
+      hub.items.activities.take({ token, key: activityKey(response), owner })?.onAnswer(response);
       return Promise.resolve({});
     },
   }),
@@ -44,8 +44,8 @@ export const workerMethods: Readonly<Record<string, UnaryMethod>> = {
     ...work,
     request: abandonRequest,
     response: empty,
-    run: ({ completionToken: token }, { hub }) => {
-      hub.items.activities.take({ token })?.onAbandoned();
+    run: ({ completionToken: token }, { hub, caller: { name: owner } }) => {
+      hub.items.activities.take({ token, owner })?.onAbandoned();
       return Promise.resolve({});
     },
   }),
@@ -53,8 +53,8 @@ export const workerMethods: Readonly<Record<string, UnaryMethod>> = {
     ...work,
     request: abandonRequest,
     response: empty,
-    run: ({ completionToken: token }, { hub }) => {
-      hub.items.orchestrators.take({ token })?.onAbandoned();
+    run: ({ completionToken: token }, { hub, caller: { name: owner } }) => {
+      hub.items.orchestrators.take({ token, owner })?.onAbandoned();
       return Promise.resolve({});
     },
   }),
