@@ -7,7 +7,7 @@ import type { DelegatedAttempts } from "./delegated-attempts.ts";
 import type { ShardInstances } from "./shard-instances.ts";
 
 /** Reports of attempts that nobody expects any more; the turns of their instances are durable when `flushed` resolves. */
-function rigOfUnwanted() {
+function rigOfUnwanted({ isDelegated = false } = {}) {
   const flushed = Promise.withResolvers<void>();
   const asked: string[] = [];
   const flush = (id: string): Promise<void> => {
@@ -18,9 +18,10 @@ function rigOfUnwanted() {
     dispatcher: { connectionOf: () => undefined } satisfies Partial<Dispatcher> as unknown as Dispatcher,
     delegatedAttempts: {
       renew: () => false,
-      delete: () => false,
+      delete: () => isDelegated,
+      isOfEarlierRun: () => false,
     } satisfies Partial<DelegatedAttempts> as unknown as DelegatedAttempts,
-    instances: { flush } satisfies Partial<ShardInstances> as unknown as ShardInstances,
+    instances: { flush, tell: () => flushed.promise } satisfies Partial<ShardInstances> as unknown as ShardInstances,
   });
   return { reports, flushed, asked };
 }
@@ -54,4 +55,17 @@ describe("a report of an attempt that is not wanted any more", () => {
     await call;
     assert.equal(reports.dropped, 1);
   });
+});
+
+test("an attempt whose reported end is not durable yet is not unwanted, and holds up no other", async () => {
+  const { reports, flushed, asked } = rigOfUnwanted({ isDelegated: true });
+  const input = { type: "AttemptEnded", task: 0, attempt: 1, outcome: { kind: "success" } } as never;
+  const attemptId = "i:1:0:1";
+  const end = reports.end({ type: "ReportAttempt", host: "m", attemptId, id: "i", input });
+  const renewal = { type: "RenewAttempts", host: "m", attemptIds: [attemptId], connections: {} } as const;
+  assert.deepEqual(await reports.renew(renewal), []);
+  assert.deepEqual(asked, []);
+  flushed.resolve();
+  await end;
+  assert.deepEqual(await reports.renew(renewal), [attemptId]);
 });

@@ -12,6 +12,8 @@ export class AttemptReports {
   readonly #dispatcher: Dispatcher;
   readonly #delegatedAttempts: DelegatedAttempts;
   readonly #instances: ShardInstances;
+  /** Attempts whose reported end is being made durable. */
+  readonly #ending = new Set<string>();
 
   constructor(parts: { dispatcher: Dispatcher; delegatedAttempts: DelegatedAttempts; instances: ShardInstances }) {
     this.#dispatcher = parts.dispatcher;
@@ -28,9 +30,18 @@ export class AttemptReports {
     if (input.type === "AttemptEnded" && here?.worker === workerOf(ranOn)) this.#dispatcher.detach([attemptId]);
     const worker = isRemote(ranOn) ? workerOf(ranOn) : undefined;
     const isWanted = !this.#isStaleLoss(attemptId, input) && this.#delegatedAttempts.delete(attemptId, host, worker);
-    if (isWanted) return await this.#instances.tell(id, () => input);
+    if (isWanted) return await this.#record(attemptId, () => this.#instances.tell(id, () => input));
     this.dropped++;
     await this.#instances.flush(id);
+  }
+
+  async #record(attemptId: string, record: () => Promise<void>): Promise<void> {
+    this.#ending.add(attemptId);
+    try {
+      await record();
+    } finally {
+      this.#ending.delete(attemptId);
+    }
   }
 
   #isStaleLoss(attemptId: string, input: Input): boolean {
@@ -40,7 +51,9 @@ export class AttemptReports {
 
   /**
    * Renews the attempts that a member runs; returns those that are not wanted any more. A worker forgets the results of
-   * unwanted attempts, so whatever made them unwanted must be durable before that.
+   * unwanted attempts, so whatever made them unwanted must be durable before that. An attempt whose reported end is not
+   * durable yet counts as wanted: the end may have to wait for the instance's code, and the answer is about other
+   * attempts, too.
    */
   async renew({ host, attemptIds, connections }: CallOf<"RenewAttempts">): Promise<string[]> {
     const unwanted = attemptIds.filter((id) => !this.#renewOne(id, host, connections[id]));
@@ -50,6 +63,7 @@ export class AttemptReports {
 
   #renewOne(attemptId: string, host: string, there: WorkerConnection | undefined): boolean {
     if (this.#delegatedAttempts.renew(attemptId, host, there?.worker)) return true;
+    if (this.#ending.has(attemptId)) return true;
     const here = this.#dispatcher.connectionOf(attemptId);
     // A worker that was connected here has taken the attempt along; or had taken it along before it connected here.
     const hasGone = here !== undefined && here.worker === there?.worker && here.since < there.since;

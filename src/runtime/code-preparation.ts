@@ -153,7 +153,7 @@ export class CodePreparation implements RunListener, RunOwner, PayloadReader {
     if (this.#reaction?.isOnHold !== true || this.#actor.isUnborn || this.#isAbandoned) return;
     const { state } = this.#machine;
     const needsNoCode = (message: Message): boolean =>
-      "query" in message ? message.ofCode !== true : isRepeatedOutcome(message, state);
+      "query" in message ? message.ofCode !== true && message.isInOrder !== true : isRepeatedOutcome(message, state);
     if (this.#takeWithoutCode(needsNoCode)) this.#reaction.endHold();
   }
 

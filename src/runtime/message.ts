@@ -34,6 +34,8 @@ export interface QueryMessage {
   readonly ofCode?: boolean;
   /** What is asked of the code, for code in another process. */
   readonly codeQuery?: TurnQuery | undefined;
+  /** Never answered ahead of a message that came before it: its answer says that those are durable. */
+  readonly isInOrder?: boolean | undefined;
   /** Releases the answer, or rejects with the reason why there is none. */
   readonly reply: Reply<void>;
 }

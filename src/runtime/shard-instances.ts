@@ -66,9 +66,9 @@ export class ShardInstances {
   }
 
   /** Returns whether the instance exists durably, whatever its state. */
-  async has(id: string): Promise<boolean> {
+  async has(id: string, options: { isInOrder?: boolean } = {}): Promise<boolean> {
     try {
-      return await this.ask(id, () => true);
+      return await this.ask(id, () => true, options);
     } catch (error) {
       if (hasCode(error, "INSTANCE_UNKNOWN")) return false;
       if (hasCode(error, "INSTANCE_QUARANTINED")) return true;
@@ -93,12 +93,13 @@ export class ShardInstances {
 
   /**
    * Queries the durable state. With `ofCode` the instance's code answers, where it has one: it is brought back first. With
-   * `withCode` it is brought back too, unless that has to wait.
+   * `withCode` it is brought back too, unless that has to wait. A query that is not `isInOrder` may be answered ahead of
+   * messages that wait for the code.
    */
   async ask<T>(
     id: string,
     query: (machine: Machine, actor: InstanceActor) => T,
-    options: { ofCode?: TurnQuery; withCode?: boolean } = {},
+    options: { ofCode?: TurnQuery; withCode?: boolean; isInOrder?: boolean } = {},
   ): Promise<T> {
     const reply = Promise.withResolvers<void>();
     const answer: T[] = [];
@@ -112,7 +113,13 @@ export class ShardInstances {
       const isPlain = options.ofCode === undefined || !actor.needsPreparation;
       const lacksCode = options.withCode === true && actor.lacksCode;
       if (!isPlain || lacksCode || actor.hasMessages || actor.isBusy || this.#state.isClosed)
-        return actor.tell({ query: answerFrom, ofCode: !isPlain, codeQuery: options.ofCode, reply });
+        return actor.tell({
+          query: answerFrom,
+          ofCode: !isPlain,
+          codeQuery: options.ofCode,
+          isInOrder: options.isInOrder,
+          reply,
+        });
       answerFrom(actor.machine);
       reply.resolve();
     });
@@ -120,10 +127,10 @@ export class ShardInstances {
     return answer[0] as T;
   }
 
-  /** Waits until the instance has nothing outstanding in memory. */
+  /** Waits until everything that the instance was told before is durable, also messages that wait for its code. */
   async flush(id: string): Promise<void> {
     const actor = this.#table.get(id)?.actor;
-    if (actor !== undefined && (actor.hasMessages || actor.isBusy)) await this.has(id);
+    if (actor !== undefined && (actor.hasMessages || actor.isBusy)) await this.has(id, { isInOrder: true });
   }
 
   /** Calls `use` synchronously with the actor that was found: an ended actor is evicted afterwards. */

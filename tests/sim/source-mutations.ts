@@ -44,6 +44,18 @@ export const sourceMutations: readonly Mutation[] = [
     },
   },
   {
+    name: "early-declines",
+    about: "A result that a worker announces again is declined while the end that it led to waits for code.",
+    needsLoneWorkers: true,
+    profile: "crashes",
+    codeKinds: ["code-mailer", "code-parent"],
+    source: {
+      file: "src/runtime/shard-instances.ts",
+      find: "await this.has(id, { isInOrder: true });",
+      replace: "await this.has(id);",
+    },
+  },
+  {
     name: "leaking-namespace",
     about: "A call in one namespace reaches the instance of that id in the default one.",
     source: {
