@@ -3,8 +3,11 @@ import type { HistoryPage, TurnAnswer, TurnQuestion } from "../kernel/code/turn-
 /** A question as a host of code gets it. */
 export interface AskedTurn {
   readonly question: TurnQuestion;
-  /** Reads the durable history from this event on, but not beyond the question. */
-  history(from: number): Promise<HistoryPage>;
+  /**
+   * Reads the durable history from this event on, but not beyond the question. Undefined if the answer is not wanted any
+   * more.
+   */
+  history(from: number): Promise<HistoryPage | undefined>;
   /** The first answer of any host counts; later ones, and those after a withdrawal, are dropped. */
   answer(answer: TurnAnswer): void;
 }

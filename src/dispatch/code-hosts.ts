@@ -5,7 +5,8 @@ import { suspectLosses } from "./reaction-slots.ts";
 
 /** The owner's side of a question. */
 export interface TurnOwner {
-  history(question: TurnQuestion, from: number): Promise<HistoryPage>;
+  /** Undefined if the question is over, or its instance is quarantined because its history could not be read. */
+  history(question: TurnQuestion, from: number): Promise<HistoryPage | undefined>;
   /** Called once, unless the question is withdrawn or given up. */
   onAnswer(answer: TurnAnswer, host: CodeHost | undefined): void;
   /** A host was lost that had the question. Returns false if the question is not to be asked again. */
@@ -34,7 +35,7 @@ export class OpenTurn implements AskedTurn {
     return this.losses >= suspectLosses;
   }
 
-  history(from: number): Promise<HistoryPage> {
+  history(from: number): Promise<HistoryPage | undefined> {
     return this.#owner.history(this.question, from);
   }
 

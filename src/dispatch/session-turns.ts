@@ -1,6 +1,4 @@
-import { messageOf } from "../base/error.ts";
-import type { Logger } from "../base/logger.ts";
-import { localName, qualify } from "../base/namespace.ts";
+import { qualify } from "../base/namespace.ts";
 import type { AskedTurn, CodeHost } from "./code-host.ts";
 import type { CodeHosts } from "./code-hosts.ts";
 import type { HistoryAsked, MemberMessage, TurnAnswered, WorkflowDetails } from "./session-message.ts";
@@ -34,7 +32,6 @@ const bufferedBytesMax = 32 * 1024 * 1024;
 export class SessionTurns implements CodeHost {
   readonly #session: TurnSession;
   readonly #code: SessionCode;
-  readonly #logger: Pick<Logger, "warn">;
   readonly #asked = new Map<number, AskedTurn>();
   readonly #numbers = new Map<AskedTurn, number>();
   /** Questions whose history is being read for the worker. */
@@ -45,10 +42,9 @@ export class SessionTurns implements CodeHost {
   /** True once its workflows are recorded. */
   #isReady = false;
 
-  constructor(session: TurnSession, code: SessionCode, logger: Pick<Logger, "warn">) {
+  constructor(session: TurnSession, code: SessionCode) {
     this.#session = session;
     this.#code = code;
-    this.#logger = logger;
   }
 
   get address(): string {
@@ -121,11 +117,8 @@ export class SessionTurns implements CodeHost {
     this.#reading.add(turn);
     try {
       const page = await turn.history(from);
-      if (this.#asked.get(number) === turn) this.#session.send({ type: "History", turn: number, from, page });
-    } catch (error) {
-      // The store is away, or the shard moves. The worker asks again.
-      const fields = { instanceId: localName(turn.question.instanceId), error: messageOf(error) };
-      this.#logger.warn(fields, "a history could not be read for a worker");
+      if (page === undefined || this.#asked.get(number) !== turn) return;
+      this.#session.send({ type: "History", turn: number, from, page });
     } finally {
       this.#reading.delete(turn);
     }

@@ -122,7 +122,7 @@ export class WorkerSession implements ConnectedWorker {
     this.#heardAt = parts.clock.monotonic();
     this.#lastHeardAt = parts.clock.now();
     this.#armTimer(parts.timings.workerLostMs);
-    this.#turns = parts.code && new SessionTurns(this, parts.code, parts.logger);
+    this.#turns = parts.code && new SessionTurns(this, parts.code);
   }
 
   // The dispatcher's side

@@ -3,6 +3,7 @@ import { describe, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import type { AskedTurn, CodeHost } from "../dispatch/code-host.ts";
 import { CodeHosts } from "../dispatch/code-hosts.ts";
+import { EngineError } from "../base/error.ts";
 import type { Event } from "../kernel/event.ts";
 import type { TurnQuestion } from "../kernel/code/turn-question.ts";
 import { CodeShard, startInput } from "./code-shard.rig.ts";
@@ -93,5 +94,63 @@ describe("a question about code elsewhere", () => {
     await setImmediate();
     reads.finish();
     assert.deepEqual(notesIn(await host.question()), [large("b")]);
+  });
+});
+
+describe("values that are gone when they are read", () => {
+  const gone = new EngineError("STORE_DATA", "instance 7 refers to payload 65536, which is not in the store");
+
+  /** A question with a large value; from now on reads fail when the test says so. */
+  async function rigOfLostReads() {
+    const [host, hosts] = [new Host(), new CodeHosts()];
+    hosts.onReady(host);
+    const shard = await CodeShard.asking(hosts);
+    const failures: unknown[] = [];
+    shard.onReadFailed = (_actor, error) => void failures.push(error);
+    await shard.turn(startInput);
+    await host.question();
+    host.answer();
+    await shard.turn();
+    const reads = Promise.withResolvers<string[]>();
+    const loseReads = (): void => void (shard.readPayloads = () => reads.promise);
+    const fail = async (): Promise<void> => {
+      reads.reject(gone);
+      await setImmediate();
+    };
+    return { host, shard, failures, loseReads, fail };
+  }
+
+  test("are of no consequence for a question that was answered meanwhile: its answer may have begun a new generation", async () => {
+    const { host, shard, failures, loseReads, fail } = await rigOfLostReads();
+    await shard.turn(note(large("a")));
+    await host.question();
+    loseReads();
+    const reading = host.asked[0]?.history(0);
+    await setImmediate();
+    host.answer();
+    await fail();
+    assert.equal(await reading, undefined);
+    assert.deepEqual(failures, []);
+  });
+
+  test("are a damage of the instance while the question is open", async () => {
+    const { host, shard, failures, loseReads, fail } = await rigOfLostReads();
+    await shard.turn(note(large("a")));
+    await host.question();
+    loseReads();
+    const reading = host.asked[0]?.history(0);
+    await fail();
+    assert.equal(await reading, undefined);
+    assert.deepEqual(failures, [gone]);
+  });
+
+  test("are of no consequence for a question that is not put any more, because its instance has ended", async () => {
+    const { host, shard, failures, loseReads, fail } = await rigOfLostReads();
+    loseReads();
+    await shard.turn(note(large("a")));
+    await shard.turn({ type: "TerminateInstance", reason: "enough" });
+    await fail();
+    assert.deepEqual(failures, []);
+    assert.deepEqual(host.asked, []);
   });
 });

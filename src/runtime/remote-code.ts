@@ -17,13 +17,13 @@ import type {
   TurnSteps,
 } from "../kernel/code/turn-question.ts";
 import { mapPayloads, payloadRefsIn } from "../kernel/event-payloads.ts";
-import { parseEvents } from "../kernel/event-text.ts";
 import type { Event, KeptEvent, KeptUpdate } from "../kernel/event.ts";
 import type { Payload, PayloadRef } from "../kernel/payload.ts";
 import type { HistoryRow } from "../stores/store.ts";
 import type { ActorTurn, InstanceActor } from "./instance-actor.ts";
 import type { InputMessage, Message, QueryMessage } from "./message.ts";
 import { CrashLoop } from "./reaction-caution.ts";
+import { hasArrival, hasReferences, lengthOf, since, turnsOf } from "./turn-events.ts";
 
 /** News above this many characters are left out of a question, and read with the history. */
 const newsLengthMax = 1_000_000;
@@ -235,7 +235,9 @@ export class RemoteCode implements TurnOwner {
     if (!hasReferences(news)) return this.#put(asked, news);
     this.#withTexts(news).then(
       (texts) => this.#put(asked, texts),
-      (error: unknown) => shard.onReadFailed(this.#actor, error),
+      (error: unknown) => {
+        if (this.#asked === asked) shard.onReadFailed(this.#actor, error);
+      },
     );
   }
 
@@ -248,7 +250,17 @@ export class RemoteCode implements TurnOwner {
     if (this.#open.isOver) this.#open = undefined;
   }
 
-  async history({ first, events }: TurnQuestion, from: number): Promise<HistoryPage> {
+  async history(question: TurnQuestion, from: number): Promise<HistoryPage | undefined> {
+    try {
+      return await this.#readPage(question, from);
+    } catch (error) {
+      // Values of a question that is over may be gone: its answer began a new generation, or its shard has another owner.
+      if (this.#open?.question === question) this.#actor.shard.onReadFailed(this.#actor, error);
+      return undefined;
+    }
+  }
+
+  async #readPage({ first, events }: TurnQuestion, from: number): Promise<HistoryPage> {
     const past = await (this.#past ??= this.#readPast());
     const turns: TurnEvents[] = [];
     let [next, length, count] = [Math.max(from, first), 0, 0];
@@ -463,38 +475,4 @@ function textIn(texts: ReadonlyMap<number, string>, { ref }: PayloadRef): string
 
 function isKept({ type }: Event): boolean {
   return type === "EventRaised" || type === "UpdateRequested";
-}
-
-function turnsOf(history: readonly HistoryRow[]): TurnEvents[] {
-  return history.map(({ turn, at, firstEvent, events }) => ({
-    turn,
-    at,
-    firstEvent,
-    events: parseEvents(events, `turn ${turn} of a history`),
-  }));
-}
-
-/** The events from that number on. */
-function since(turns: readonly TurnEvents[], first: number): TurnEvents[] {
-  return turns.flatMap((turn) => {
-    if (turn.firstEvent >= first) return [turn];
-    const events = turn.events.slice(first - turn.firstEvent);
-    return events.length === 0 ? [] : [{ ...turn, firstEvent: first, events }];
-  });
-}
-
-function hasArrival(turns: readonly TurnEvents[]): boolean {
-  return turns.some(({ events }) => events.some(isArrival));
-}
-
-function hasReferences(turns: readonly TurnEvents[]): boolean {
-  return turns.some(({ events }) => events.some((event) => payloadRefsIn(event).length > 0));
-}
-
-/** An approximation: most of what is long in an event is one text. */
-function lengthOf(turns: readonly TurnEvents[]): number {
-  return turns.reduce(
-    (sum, { events }) => sum + events.reduce((length, event) => length + JSON.stringify(event).length, 0),
-    0,
-  );
 }

@@ -92,8 +92,9 @@ export class OrchestratorHost implements CodeHost {
     const { pending, makeToken, send } = this.#parts;
     const { question } = turn;
     const history = new HistoryRenderer({ instanceId: question.instanceId, withPauses: false });
-    const { past, news } = await renderAll(turn, history);
-    if (!this.#open.has(turn)) return;
+    const rendered = await renderAll(turn, history);
+    if (rendered === undefined || !this.#open.has(turn)) return;
+    const { past, news } = rendered;
     if (news.length === 0) return this.#answer(turn, []);
     const instanceId = localName(question.instanceId);
     const item: PendingItem<OrchestratorResponse> = {
@@ -149,16 +150,17 @@ const noHandlers = {
   message: "orchestrations of Durable Task have no queries and updates",
 } as const;
 
-/** The whole history of the question; what the orchestrator has not seen is apart. */
+/** The whole history of the question; what the orchestrator has not seen is apart. Undefined if the question is over. */
 async function renderAll(
   turn: AskedTurn,
   history: HistoryRenderer,
-): Promise<{ past: Given<HistoryEvent>[]; news: Given<HistoryEvent>[] }> {
+): Promise<{ past: Given<HistoryEvent>[]; news: Given<HistoryEvent>[] } | undefined> {
   const { first, seen, events } = turn.question;
   const past: Given<HistoryEvent>[] = [];
   const news: Given<HistoryEvent>[] = [];
   for (let from = first; from < events;) {
     const page = await turn.history(from);
+    if (page === undefined) return undefined;
     for (const each of page.turns) {
       past.push(...history.render(slice(each, from, Math.min(seen, events))));
       news.push(...history.render(slice(each, Math.max(from, seen), events)));
