@@ -5,6 +5,7 @@ import { checkers, asyncCheckers, restoreCheckers } from "./checkers/all.ts";
 import type { Checker, AsyncChecker } from "./checkers/checker.ts";
 import type { Evidence } from "./evidence.ts";
 import type { Mutation } from "./mutations.ts";
+import { nameProcess } from "./process-name.ts";
 import { redefine } from "./redefine.ts";
 import { World, type WorldOptions } from "./world.ts";
 
@@ -51,6 +52,7 @@ export async function runSeed(seed: number, options: SeedOptions = {}): Promise<
     ...options,
   };
   const memberCount = members === "alone" ? undefined : members;
+  const restoreName = nameProcess();
   const restore = redefine(Schedule.prototype, "runsPerBeginning", { get: () => runsPerBeginning });
   const uninstall = options.mutation?.install?.();
   try {
@@ -70,6 +72,7 @@ export async function runSeed(seed: number, options: SeedOptions = {}): Promise<
   } finally {
     uninstall?.();
     restore();
+    restoreName();
   }
 }
 

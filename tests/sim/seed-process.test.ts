@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { runSeed } from "./main.ts";
+import { redefine } from "./redefine.ts";
 import { SeedProcess } from "./seed-process.ts";
 
 const stalledChild = fileURLToPath(import.meta.resolve("./stalled-child.ts"));
@@ -22,6 +23,13 @@ test("a process that ends in the middle of a run is a failure of its seed, and t
   const ended = await seeds.run({ seed: 3 });
   assert.match(ended.violations.join(), /^watchdog: its process ended with 3/);
   assert.deepEqual((await seeds.run({ seed: 4 })).violations, []);
+});
+
+test("a seed is the same run whatever the process is called", async (t) => {
+  const { hash } = await runSeed(7);
+  const restore = redefine(process, "pid", { value: 123_456_789 });
+  t.after(restore);
+  assert.equal((await runSeed(7)).hash, hash);
 });
 
 test("a seed is the same run in a process of its own", async (t) => {
