@@ -5,7 +5,7 @@ import type { MapSpec } from "../kernel/node-spec.ts";
 import type { RetryPolicy } from "../kernel/retry.ts";
 import { nodeTypes } from "../kernel/task-definition.ts";
 import { type CodeWorkflow, isCodeWorkflow } from "./code-workflow.ts";
-import type { Job, ParamsArgument } from "./job.ts";
+import { isJob, type Job, type ParamsArgument } from "./job.ts";
 import { SettingCheck } from "./setting-check.ts";
 import { preview } from "../base/preview.ts";
 import { durationMsMax } from "../base/time-limits.ts";
@@ -140,7 +140,20 @@ export class TaskBuilder<Params = unknown> {
    * Runs the job once for each item of a list, which the job finds as `ctx.item`, and as its params if the task has none. The
    * items are given here, or by a CEL expression over `context` and `outputs`. Retries and timeout count for each item.
    */
-  withMap(items: string | readonly unknown[], options: MapOptions = {}): this {
+  withMap(items: string | readonly unknown[], options?: MapOptions): this;
+  /** Runs this job once for each item, which are its params. */
+  withMap<P, O, Input>(
+    job: Job<P, O, Input>,
+    items: string | readonly Input[],
+    options?: MapOptions,
+  ): TaskBuilder<Input>;
+  withMap(...given: readonly unknown[]): TaskBuilder {
+    const [first] = given;
+    if (isJob(first)) {
+      const job = first as Job;
+      this.#work.job = { job, name: job.name, params: undefined };
+    }
+    const [items, options = {}] = (isJob(first) ? given.slice(1) : given) as [MapSpec["items"], MapOptions?];
     const check = new SettingCheck("TASK_INVALID", `task ${preview(this.#name)}`);
     check.options(options, { concurrency: true, failFast: true, tolerateFailures: true }, "the options of its map");
     this.#map = { items, ...options };

@@ -1,6 +1,7 @@
 /** Spec §10.4: a map runs one job for each item of a list. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { z } from "zod";
 import {
   defineJob,
   defineWorkflow,
@@ -317,6 +318,19 @@ describe("10.4 a map", () => {
         ],
       },
     });
+  });
+
+  test("10.4 a map takes a job whose params are its items, and the compiler checks them", async (t) => {
+    const load = defineJob("load", { input: z.object({ file: z.string() }) }, ({ file }) => `${file} is loaded`);
+    const engine = await startEngine(t, { jobs: [load] });
+    const given = workflow("given", new TaskBuilder("m").withMap(load, [{ file: "a" }], { concurrency: 2 }));
+    const loaded = { m: { total: 1, succeeded: 1, failed: 0, results: ["a is loaded"] } };
+    assert.deepEqual(await (await engine.submitWorkflow(given)).result(), loaded);
+    const expression = workflow("expression", new TaskBuilder("m").withMap(load, "context.files").withRetryCount(1));
+    const run = await engine.submitWorkflow(expression, { params: { files: [{ file: 1 }] } });
+    await assert.rejects(run.result(), says("WORKFLOW_FAILED", "params do not fit job"));
+    // @ts-expect-error a file is a text
+    assert.ok(new TaskBuilder("m").withMap(load, [{ file: 1 }]).build());
   });
 
   test("10.4 an item cannot generate sub-tasks, and options are checked", async (t) => {
