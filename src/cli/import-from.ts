@@ -1,11 +1,12 @@
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import type { Stats } from "node:fs";
+import { lstat, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { messageOf } from "../base/error.ts";
 import { offsetOf, placeAt } from "../catalogue/json-text-place.ts";
 import type { HeddleClient } from "../client/client.ts";
 import { HeddleClientError } from "../client/client-error.ts";
 import type { ImportedSchedule } from "../powerjob/imported-schedule.ts";
-import { importTisWorkflow } from "../powerjob/imported-tis-workflow.ts";
+import { importTisWorkflow, unreadTisWorkflow } from "../powerjob/imported-tis-workflow.ts";
 import {
   type Imported,
   type ImportedWorkflow,
@@ -45,10 +46,26 @@ async function readPowerJob(url: string, app: string | undefined): Promise<Impor
 async function readTis(folder: string): Promise<Imported> {
   const workflows: ImportedWorkflow[] = [];
   for (const entry of await listFolder(folder)) {
-    const text = await readIfThere(join(folder, entry, "dag-spec.json"));
-    if (text !== undefined) workflows.push(importTisWorkflow(entry, text));
+    const file = join(folder, entry, "dag-spec.json");
+    const found = await findIfThere(file);
+    if (found === undefined) continue;
+    const problem = problemOf(found);
+    workflows.push(
+      problem === undefined
+        ? importTisWorkflow(entry, await readFile(file, "utf8"))
+        : unreadTisWorkflow(entry, problem),
+    );
   }
   return { workflows, jobs: [] };
+}
+
+/** A server takes no larger definition. */
+const fileBytesMax = 10 * 1024 * 1024;
+
+/** Only files are read: a pipe would never end, and a link leads out of the folder. */
+function problemOf(found: Stats): string | undefined {
+  if (!found.isFile()) return `its dag-spec.json is ${found.isSymbolicLink() ? "a link" : "no file"}, and is not read`;
+  return found.size > fileBytesMax ? `its file has more than ${fileBytesMax} bytes, and is not read` : undefined;
 }
 
 async function listFolder(folder: string): Promise<string[]> {
@@ -63,9 +80,9 @@ async function listFolder(folder: string): Promise<string[]> {
   }
 }
 
-async function readIfThere(file: string): Promise<string | undefined> {
+async function findIfThere(file: string): Promise<Stats | undefined> {
   try {
-    return await readFile(file, "utf8");
+    return await lstat(file);
   } catch (error) {
     if (error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR"))
       return undefined;

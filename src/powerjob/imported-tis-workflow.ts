@@ -1,4 +1,5 @@
 import { messageOf } from "../base/error.ts";
+import { isTooDeep } from "../base/json-depth.ts";
 import type { DagSpec } from "../kernel/dag/dag-spec.ts";
 import { settleSpelling } from "../kernel/dag/spelling.ts";
 import type { NodeSpec } from "../kernel/node-spec.ts";
@@ -22,16 +23,33 @@ export function importTisWorkflow(name: string, text: string): ImportedWorkflow 
   return { name, dagSpec, notes };
 }
 
+/** A workflow whose file is not read. */
+export function unreadTisWorkflow(name: string, problem: string): ImportedWorkflow {
+  return { name, dagSpec: { nodes: [], edges: [], name }, notes: [{ text: problem, mustChange: true }] };
+}
+
 function readSpec(text: string, notes: ImportNote[]): DagSpec {
   try {
-    const spec: unknown = JSON.parse(text);
-    if (typeof spec === "object" && spec !== null && "nodes" in spec && Array.isArray(spec.nodes))
-      return spec as DagSpec;
-    notes.push({ text: "its file has no nodes", mustChange: true });
+    const spec: unknown = isTooDeep(text) ? undefined : JSON.parse(text);
+    const problem = spec === undefined ? "is nested too deeply" : formProblem(spec);
+    if (problem === undefined) return spec as DagSpec;
+    notes.push({ text: `its file ${problem}`, mustChange: true });
   } catch (error) {
     notes.push({ text: `its file cannot be read: ${messageOf(error)}`, mustChange: true });
   }
   return { nodes: [] };
+}
+
+/** What keeps a file from being a definition at all; the fields of nodes and edges are checked when it is saved. */
+function formProblem(spec: unknown): string | undefined {
+  if (!isObject(spec) || !Array.isArray(spec["nodes"])) return "has no nodes";
+  if (!spec["nodes"].every(isObject)) return "has nodes that are no objects";
+  const edges = spec["edges"] ?? [];
+  return Array.isArray(edges) && edges.every(isObject) ? undefined : "has edges that are no objects";
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function convertNode(given: NodeSpec, place: number, notes: ImportNote[]): NodeSpec {
@@ -52,5 +70,5 @@ function convertNode(given: NodeSpec, place: number, notes: ImportNote[]): NodeS
 }
 
 function isPassedOver({ nodeType, nodeParams }: NodeSpec): boolean {
-  return nodeType === nodeTypes.decision && ["", "{}"].includes((nodeParams ?? "").trim());
+  return nodeType === nodeTypes.decision && ["", "{}"].includes(String(nodeParams ?? "").trim());
 }

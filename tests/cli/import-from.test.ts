@@ -1,6 +1,7 @@
 /** Spec §14.2: `heddle import --from powerjob` and `--from tis`, on real databases and against a real server. */
 import assert from "node:assert/strict";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test, type TestContext } from "node:test";
 import { HeddleClient } from "../../src/client.ts";
@@ -142,6 +143,38 @@ describe("14.2 import from TIS", () => {
     const client = new HeddleClient({ url });
     const run = await client.start("orders", {});
     await client.result(run);
+  });
+
+  test("what is no definition is left alone and named, and the rest is imported", { timeout: 120_000 }, async (t) => {
+    const folder = temporaryFolder(t);
+    const place = (name: string): string => {
+      mkdirSync(join(folder, "tis", name), { recursive: true });
+      return join(folder, "tis", name, "dag-spec.json");
+    };
+    const good = '{"nodes":[{"nodeId":1,"nodeName":"a","jobName":"x"}]}';
+    writeFileSync(place("good"), good);
+    writeFileSync(place("number"), '{"nodes":[{"nodeId":1,"nodeName":"a","nodeType":2,"nodeParams":5}]}');
+    writeFileSync(join(folder, "secret.json"), good);
+    symlinkSync(join(folder, "secret.json"), place("link"));
+    execFileSync("mkfifo", [place("pipe")]);
+    writeFileSync(place("large"), `{"nodes":[]}${" ".repeat(11 * 1024 * 1024)}`);
+    writeFileSync(place("deep"), `{"nodes":${"[".repeat(100_000)}${"]".repeat(100_000)}}`);
+    writeFileSync(place("texts"), '{"nodes":["a",null]}');
+    writeFileSync(place("edges"), '{"nodes":[],"edges":{"from":1}}');
+    const { workflows } = await report(["--from", "tis", "tis", "--to", "out"], folder);
+    const found = Object.fromEntries(workflows.map(({ workflow, notes }) => [workflow, notes.join()]));
+    const expected: Record<string, RegExp> = {
+      deep: /must be changed: its file is nested too deeply/,
+      edges: /edges that are no objects/,
+      good: /^$/,
+      large: /more than 10485760 bytes, and is not read/,
+      link: /is a link, and is not read/,
+      number: /^$/,
+      pipe: /is no file, and is not read/,
+      texts: /nodes that are no objects/,
+    };
+    assert.deepEqual(Object.keys(found), Object.keys(expected));
+    for (const [name, pattern] of Object.entries(expected)) assert.match(found[name] ?? "", pattern, name);
   });
 
   test("a folder that is not there, a database of another kind, and an unknown app are refused in words", async () => {
