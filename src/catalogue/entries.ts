@@ -54,7 +54,10 @@ export class Entries {
   async get(idOrName: string): Promise<StoredEntry> {
     const stored = (await this.find(idOrName)) ?? (uuid.test(idOrName) ? await this.#byId(idOrName) : undefined);
     if (stored !== undefined) return stored;
-    throw new EngineError("WORKFLOW_UNKNOWN", `no workflow ${preview(idOrName)} is in the catalogue`);
+    throw new EngineError(
+      "WORKFLOW_UNKNOWN",
+      `no workflow ${preview(idOrName)} is in the catalogue, which has saved ones only`,
+    );
   }
 
   async #byId(id: string): Promise<StoredEntry | undefined> {

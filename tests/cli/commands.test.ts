@@ -120,6 +120,11 @@ describe("heddle", () => {
     assert.match(await words("show", "mapped"), /^m +Success[^]*2 of 2 items done/m);
     assert.match(await words("show", "mapped", "--items"), /^m +0 +Success +1 [^]*"one"[^]*^m +1 +Success/m);
     assert.deepEqual(await json("show", "mapped", "--items", "--failed"), []);
+    assert.match(await words("show", "mapped", "--items", "--failed"), /^The instance has no items that failed\.$/m);
+    assert.match(await words("show", "shown", "--items"), /^The instance has no items\.$/m);
+    await refused(1, /has no task "nobody"/, "show", "mapped", "--items", "--task", "nobody");
+    await refused(1, /task "fail".* map/, "show", "shown", "--items", "--task", "fail");
+    await refused(2, /add --items/, "show", "mapped", "--failed");
     await json("run", "saying", "--id", "twice");
     assert.match(await words("show", "twice"), /^say +Success[^]*^say#2 +Success/m);
     assert.match(await words("show", "twice", "--task", "say#2"), /task +say \(number 1,/);

@@ -3,6 +3,7 @@ import type { DataOf } from "../../api/routes.ts";
 import type { HeddleClient } from "../../client/client.ts";
 import { type ClientOptions, clientCommand, sessionOf } from "../client-command.ts";
 import { statusColour } from "../colour.ts";
+import { UsageError } from "../exit-code.ts";
 import { choiceGiven, countGiven } from "../given-value.ts";
 import type { Output } from "../output.ts";
 import { commandText } from "../program-name.ts";
@@ -103,10 +104,11 @@ export function showCommand(): Command {
     .option("--failed", "with --items: only items that failed")
     .option("-n, --limit <count>", "with --items: maximum number of items of each map", "100")
     .action(async (id: string, options: ShowOptions) => {
+      if (options.failed && !options.items) throw new UsageError("--failed is about items of maps: add --items");
       const { client, output } = sessionOf(options);
       if (options.items) {
         const items = await itemsOf(client, id, options);
-        return output.give(items, () => tableText(itemColumns(output.colour), items));
+        return output.give(items, () => itemsText(items, options, output));
       }
       if (options.attempts) {
         const { items } = await client.call("listAttempts", { params: { id } });
@@ -127,11 +129,10 @@ type Item = DataOf<"listMapItems">["items"][number] & { readonly task: string };
 /** Items that failed are in one of two statuses. */
 async function itemsOf(client: HeddleClient, id: string, options: ShowOptions): Promise<Item[]> {
   const limit = countGiven("--limit", options.limit);
-  const { tasks } = await client.call("getInstance", { params: { id } });
-  const isWanted = ({ name, kind }: Task): boolean => kind === "map" && (options.task ?? name) === name;
+  const maps = options.task === undefined ? await mapsOf(client, id) : [await nodeIdOf(client, id, options.task)];
   const filters = options.failed ? ([{ status: "Failed" }, { status: "TimeoutFailed" }] as const) : [{}];
   const items: Item[] = [];
-  for (const { name: task } of tasks.filter(isWanted)) {
+  for (const task of maps) {
     const ofTask: Item[] = [];
     for (const filter of filters) {
       const call = { params: { id, nodeId: task }, query: { limit: Math.min(limit, 1000), ...filter } };
@@ -143,6 +144,17 @@ async function itemsOf(client: HeddleClient, id: string, options: ShowOptions): 
     items.push(...ofTask.sort((a, b) => a.index - b.index).slice(0, limit));
   }
   return items;
+}
+
+async function mapsOf(client: HeddleClient, id: string): Promise<string[]> {
+  const { tasks } = await client.call("getInstance", { params: { id } });
+  return tasks.filter(({ kind }) => kind === "map").map(({ name }) => name);
+}
+
+function itemsText(items: readonly Item[], { task, failed }: ShowOptions, { colour }: Output): string {
+  if (items.length > 0) return tableText(itemColumns(colour), items);
+  const of = task === undefined ? "The instance" : `The map ${oneLine(task)}`;
+  return `${of} has no items${failed ? " that failed" : ""}.`;
 }
 
 function itemColumns(colour: Output["colour"]): Column<Item>[] {
