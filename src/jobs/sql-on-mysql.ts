@@ -1,9 +1,9 @@
 import { messageOf } from "../base/error.ts";
-import { type RunSql, sqlFailure } from "./sql-request.ts";
+import { loadDriver, type RunSql, sqlFailure } from "./sql-request.ts";
 import { SqlRows } from "./sql-rows.ts";
 
 export const runOnMysql: RunSql = async (request, signal) => {
-  const { createConnection } = await import("mysql2");
+  const { createConnection } = await loadDriver("mysql2", () => import("mysql2"));
   const uri = request.url.replace(/^mariadb:/, "mysql:");
   const connection = createConnection({ uri, connectTimeout: 30_000, supportBigNumbers: true });
   // A connection that breaks fails the statement that uses it.
@@ -54,7 +54,7 @@ function parameterOf(value: unknown): unknown {
 /** A statement goes on while its client is gone, so the server is told. */
 async function killQuery(uri: string, threadId: number | null): Promise<void> {
   if (threadId === null) return;
-  const { createConnection } = await import("mysql2/promise");
+  const { createConnection } = await loadDriver("mysql2", () => import("mysql2/promise"));
   try {
     const other = await createConnection({ uri, connectTimeout: 5000 });
     await other.query(`KILL QUERY ${threadId}`);

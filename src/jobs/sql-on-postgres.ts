@@ -1,7 +1,7 @@
 import { Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { messageOf } from "../base/error.ts";
-import { type RunSql, sqlFailure } from "./sql-request.ts";
+import { loadDriver, type RunSql, sqlFailure } from "./sql-request.ts";
 import { SqlRows } from "./sql-rows.ts";
 
 /** A server that does not close its end in this time is left. */
@@ -9,7 +9,7 @@ const goodbyeMs = 1000;
 const cancelMs = 5000;
 
 export const runOnPostgres: RunSql = async (request, signal) => {
-  const { default: pg } = await import("pg");
+  const { default: pg } = await loadDriver("pg", () => import("pg"));
   const socket = new Socket();
   const client = new pg.Client({
     connectionString: request.url,
@@ -55,7 +55,7 @@ export const runOnPostgres: RunSql = async (request, signal) => {
 /** A statement goes on while its client is gone, so the server is told. */
 async function cancelBackend(url: string, pid: number | undefined): Promise<void> {
   if (pid === undefined) return;
-  const { default: pg } = await import("pg");
+  const { default: pg } = await loadDriver("pg", () => import("pg"));
   const socket = new Socket();
   const other = new pg.Client({ connectionString: url, connectionTimeoutMillis: cancelMs, stream: () => socket });
   other.on("error", () => undefined);

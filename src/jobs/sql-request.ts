@@ -26,3 +26,14 @@ export function sqlFailure(message: string, state: string | undefined): JobFailu
   const retryable = state === undefined || !finalClasses.includes(state.slice(0, 2));
   return new JobFailure("SqlFailed", `the database refused${where}: ${message}`, { retryable });
 }
+
+/** Loads the package of a database's client, which is installed only by those who need it. `SqlFailed`. */
+export async function loadDriver<Driver>(name: string, load: () => Promise<Driver>): Promise<Driver> {
+  try {
+    return await load();
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND")) throw error;
+    const problem = `the database needs the package ${name}, which is not installed here; run npm install ${name}`;
+    throw new JobFailure("SqlFailed", problem, { retryable: true });
+  }
+}
