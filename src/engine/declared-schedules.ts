@@ -1,6 +1,6 @@
 import { hasCode, messageOf } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
-import type { DeclaredSchedule } from "../schedules/declared-schedule.ts";
+import { aboutSchedule, type DeclaredSchedule } from "../schedules/declared-schedule.ts";
 import type { Schedules } from "./schedules.ts";
 
 export interface DeclaredSchedulesParts {
@@ -19,7 +19,7 @@ export async function declareSchedules(
       if (effect !== "unchanged") logger.info({ scheduleId }, `schedule ${effect}, as the program declares it`);
     } catch (error) {
       // Its instance is paused or quarantined: that is for a user to resolve, and keeps nothing else from running.
-      if (!hasCode(error, "INSTANCE_STATE")) throw error;
+      if (!hasCode(error, "INSTANCE_STATE")) throw aboutSchedule(scheduleId, error);
       logger.warn({ scheduleId, error: messageOf(error) }, "a declared schedule could not be brought up to date");
     }
   }

@@ -55,8 +55,19 @@ export function defineSchedule(
     ...(workflow !== undefined && { workflow: nameOf(workflow) }),
     ...(job !== undefined && { job: nameOf(job) }),
   };
-  checkDeclaration(spec);
+  try {
+    checkDeclaration(spec);
+  } catch (error) {
+    throw aboutSchedule(scheduleId, error);
+  }
   return Object.freeze({ scheduleId, spec });
+}
+
+/** The error with the name of the schedule that it is about: a program declares many. */
+export function aboutSchedule(scheduleId: string, error: unknown): unknown {
+  if (!(error instanceof EngineError)) return error;
+  const message = `schedule ${preview(scheduleId)}: ${error.message.replace(/^a schedule: /, "")}`;
+  return new EngineError(error.code, message, { cause: error });
 }
 
 /** True for what `defineSchedule` gave. */

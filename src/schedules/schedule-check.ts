@@ -37,9 +37,13 @@ export function checkTarget(spec: UncheckedSpec): asserts spec is ScheduleSpec {
   const isWorkflow = typeof workflow === "string" && job === undefined && params === undefined;
   const isJob = typeof job === "string" && workflow === undefined && input === undefined;
   if (isTimed && (isWorkflow || isJob)) return;
+  const check = new SettingCheck("SCHEDULE_INVALID", "a schedule");
+  // A misspelt setting is the cause of one that is missing.
+  if (isObject) check.options(spec, specNames, "its settings");
+  const got = isObject ? `{ ${Object.keys(spec).join(", ")} }` : preview(spec);
   throw new EngineError(
     "SCHEDULE_INVALID",
-    `a schedule is { workflow, input?, every, … } or { job, params?, every, … }, got ${preview(spec)}`,
+    `a schedule is { workflow, input?, every, … } or { job, params?, every, … }, got ${got}`,
   );
 }
 

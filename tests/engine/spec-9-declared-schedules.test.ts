@@ -146,9 +146,16 @@ describe("9.4 a declaration is refused", () => {
 
   test("where it is made, if it could never be a schedule", () => {
     const invalid = (says: RegExp) => ({ code: "SCHEDULE_INVALID", message: says });
-    assert.throws(() => defineSchedule("s", { workflow: sweep, every: { cron: "61 * * * *" } }), invalid(/61/));
+    assert.throws(
+      () => defineSchedule("s", { workflow: sweep, every: { cron: "61 * * * *" } }),
+      invalid(/^schedule "s": .*61/),
+    );
     assert.throws(() => defineSchedule("", { workflow: sweep, every: hourly }), invalid(/id must be text/));
-    assert.throws(() => defineSchedule("s", { every: hourly }), invalid(/a schedule is \{ workflow/));
+    assert.throws(() => defineSchedule("s", { every: hourly }), invalid(/a schedule is \{ workflow.*got \{ every \}/));
+    assert.throws(
+      () => defineSchedule("s", { workflow: sweep, evry: hourly } as never),
+      invalid(/did you mean "every"/),
+    );
     assert.throws(
       () => defineSchedule("s", { workflow: sweep, every: hourly, whenBussy: "skip" } as never),
       invalid(/did you mean "whenBusy"/),
@@ -167,7 +174,10 @@ describe("9.4 a declaration is refused", () => {
     const { clock, ...rest } = newProgram();
     const schedules = [defineSchedule("s", { workflow: "swep", every: hourly })];
     const engine = new Engine({ ...rest, clock, workflows: [sweep], schedules });
-    await assert.rejects(clock.until(engine.start()), says("WORKFLOW_UNKNOWN", /workflow "swep" is not among/));
+    await assert.rejects(
+      clock.until(engine.start()),
+      says("WORKFLOW_UNKNOWN", /^schedule ".*": workflow "swep" is not among/),
+    );
     assert.equal(engine.health.status, "stopped");
   });
 });
