@@ -246,14 +246,15 @@ export const rerun = z.object({ task: name, params: json.optional() });
 export const fork = z
   .object({ task: z.number().int().min(0).optional(), instanceId: newId.optional(), input: json.optional() })
   .default({});
-export const nodeOutput = z.object({ output: json.optional() }).default({});
+/** Strict: a misspelt `output` would complete the task without one, for good. */
+export const nodeOutput = z.strictObject({ output: json.optional() }).default({});
 export const ofTaskToken = z.object({ token: z.string().min(1).max(100_000) });
 export const completedTask = z.object({ instanceId: z.string() });
-export const outsideFailure = z.object({
+export const outsideFailure = z.strictObject({
   message: z.string().min(1).max(100_000),
   type: z.string().min(1).max(1000).exactOptional(),
   retryable: z.boolean().exactOptional(),
 });
-export const nodeParams = z.object({ params: json });
+export const nodeParams = z.strictObject({ params: json });
 export const ofNode = z.object({ id: anyId, nodeId: name });
 export const ofNamed = z.object({ id: anyId, name });

@@ -269,6 +269,9 @@ async function nodes(rig: ServerRig): Promise<void> {
   const answered = await askedToken();
   const ofAnswered = { params: { token: answered.token } };
   const { instanceId } = answered;
+  const misspelt = { status: 400, code: "REQUEST_INVALID" };
+  await rig.refused("completeTask", { ...ofAnswered, body: { outptu: [1] } }, misspelt);
+  await rig.refused("failTask", { ...ofAnswered, body: { message: "no", retriable: false } }, misspelt);
   assert.deepEqual(await rig.ok("completeTask", { ...ofAnswered, body: { output: [1] } }), { instanceId });
   assert.deepEqual((await rig.end(instanceId)).output, { ask: [1] });
   await rig.refused("completeTask", ofAnswered, { status: 409, code: "COMPLETION_LATE" });
