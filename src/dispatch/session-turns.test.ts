@@ -79,11 +79,11 @@ describe("questions about code on a session", () => {
   });
 
   test("send no page of a history that nobody wants any more", async () => {
-    let page: HistoryPage | undefined;
-    const rig = new Rig(() => Promise.resolve(page));
+    const pages: HistoryPage[] = [];
+    const rig = new Rig(() => Promise.resolve(pages[0]));
     await rig.askForHistory(1);
     assert.deepEqual(rig.sent, ["TurnAsked"]);
-    page = { turns: [], next: 2 };
+    pages.push({ turns: [], next: 2 });
     await rig.askForHistory(1);
     assert.deepEqual(rig.sent, ["TurnAsked", "History"]);
   });

@@ -69,6 +69,8 @@ function convertNode(given: NodeSpec, place: number, notes: ImportNote[]): NodeS
   return { ...node, jobName: node.nodeName };
 }
 
-function isPassedOver({ nodeType, nodeParams }: NodeSpec): boolean {
-  return nodeType === nodeTypes.decision && ["", "{}"].includes(String(nodeParams ?? "").trim());
+/** The params of a file may be anything; what is no text is refused when the workflow is saved. */
+function isPassedOver({ nodeType, nodeParams: params }: { nodeType?: unknown; nodeParams?: unknown }): boolean {
+  if (nodeType !== nodeTypes.decision || (params ?? null) === null) return nodeType === nodeTypes.decision;
+  return typeof params === "string" && ["", "{}"].includes(params.trim());
 }
