@@ -56,18 +56,6 @@ export const sourceMutations: readonly Mutation[] = [
     },
   },
   {
-    name: "questions-that-outlive-their-answer",
-    about: "An instance is quarantined when a value of a question is gone that was answered while the value was read.",
-    needsLoneWorkers: true,
-    profile: "crashes",
-    codeKinds: ["code-mailer", "code-parent"],
-    source: {
-      file: "src/runtime/remote-code.ts",
-      find: "if (this.#open?.question === question) this",
-      replace: "if (from >= 0) this",
-    },
-  },
-  {
     name: "leaking-namespace",
     about: "A call in one namespace reaches the instance of that id in the default one.",
     source: {
