@@ -42,7 +42,10 @@ export interface ClusterSubscriptionParts {
  * region, those of other members from the relay, and what the relay lost from the store.
  */
 export class ClusterSubscription {
-  /** Resolves when every living member sends its changes, or after two seconds; those that come later make a gap. */
+  /**
+   * Resolves when every living member sends its changes, or after two seconds; those that come later make a gap. That of
+   * one instance also waits until the place is read from which its turns are delivered.
+   */
   readonly ready: Promise<void>;
   readonly #parts: ClusterSubscriptionParts;
   readonly #instanceId: string | undefined;
@@ -102,22 +105,26 @@ export class ClusterSubscription {
     else this.#changes.releaseAfter(id, place);
   }
 
-  /** The place of the instance as the subscription begins; undefined if it cannot be read. */
+  /**
+   * The place of the instance as the subscription begins, read again until the store answers: turns may be durable long
+   * after the time that they carry, so no time tells which of them came later. Undefined if the subscription has ended.
+   */
   async #findPlace(id: string): Promise<{ createdAt: number; turn: number; at: number } | undefined> {
-    const at = this.#parts.clock.now();
-    try {
-      const folded = await this.#fold(id, () => undefined);
-      if (folded !== undefined) return { createdAt: folded.machine.state.createdAt, turn: folded.turn, at };
-    } catch (error) {
-      if (!hasCode(error, "INSTANCE_UNKNOWN")) {
-        this.#parts.logger.debug(
-          { instanceId: id, error: messageOf(error) },
-          "the history of an instance could not be read for a subscriber, who hears what comes from now on",
-        );
-        return undefined;
+    const { clock, logger, mayRead } = this.#parts;
+    while (!this.#changes.isStopped && mayRead()) {
+      const at = clock.now();
+      try {
+        const folded = await this.#fold(id, () => undefined);
+        if (folded !== undefined) return { createdAt: folded.machine.state.createdAt, turn: folded.turn, at };
+        return { createdAt: -1, turn: -1, at };
+      } catch (error) {
+        if (hasCode(error, "INSTANCE_UNKNOWN")) return { createdAt: -1, turn: -1, at };
+        const fields = { instanceId: id, error: messageOf(error) };
+        logger.debug(fields, "the history of an instance could not be read for a subscriber; retrying");
       }
+      await this.#changes.pause();
     }
-    return { createdAt: -1, turn: -1, at };
+    return undefined;
   }
 
   async #readHistory(id: string, onTurn: (change: InstanceChange) => void): Promise<void> {

@@ -24,7 +24,10 @@ export interface SubscribeOptions {
 /** Ends the subscription when it is called. */
 export interface Subscription {
   (): void;
-  /** Resolves when every living member sends its changes, or after two seconds; at once for an engine alone. */
+  /**
+   * Resolves when every living member sends its changes, or after two seconds; at once for an engine alone. While the store
+   * does not answer, the subscription of one instance of another member is not ready.
+   */
   readonly ready: Promise<void>;
 }
 

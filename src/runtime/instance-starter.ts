@@ -51,6 +51,13 @@ export interface GivenToChild {
   readonly input: string | undefined;
 }
 
+/**
+ * Subscribers order the instances of one id by their creation times, so a new one is created later than the one before,
+ * also if this member's clock is behind that of the shard's last owner. It follows the clock if that is further behind:
+ * the last instance was created while a clock was far ahead, and timers would count from then.
+ */
+const clockBehindMsMax = 60_000;
+
 /** Creates the instances of a shard. An id that the caller chose may be taken. */
 export class InstanceStarter {
   readonly #parts: InstanceStarterParts;
@@ -68,7 +75,7 @@ export class InstanceStarter {
 
   /** Settles the reply when the instance is durable. `INSTANCE_EXISTS`. */
   submit(request: StartRequest, reply: Reply<void>): void {
-    if (!request.isGivenId) return this.#create(request, 1, reply);
+    if (!request.isGivenId) return this.#create(request, undefined, reply);
     this.#startAs(request).then(
       () => reply.resolve(),
       (error: unknown) => reply.reject(error),
@@ -83,17 +90,17 @@ export class InstanceStarter {
   /** Resolves when the instance is in memory; `committed` when it is durable. `INSTANCE_EXISTS`. */
   async startWithGivenId(request: StartRequest): Promise<{ committed: Promise<void> }> {
     for (;;) {
-      const generation = await this.#nextGeneration(request);
+      const previous = await this.#findPrevious(request);
       // Checks again: another start of the same id may have come while this one waited.
       if (this.#parts.table.get(request.id) !== undefined) continue;
       const reply = Promise.withResolvers<void>();
-      this.#create(request, generation, reply);
+      this.#create(request, previous, reply);
       return { committed: reply.promise };
     }
   }
 
-  #create(request: StartRequest, generation: number, reply: Reply<void>): void {
-    const { token, state, table, gate, newActor } = this.#parts;
+  #create(request: StartRequest, previous: FinishedRow | undefined, reply: Reply<void>): void {
+    const { clock, token, state, table, gate, newActor } = this.#parts;
     state.refuseIfClosed();
     const { id, definition, input, origin, requestKey } = request;
     const { name: workflow, version } = definition;
@@ -103,15 +110,19 @@ export class InstanceStarter {
     const entry = new InstanceEntry({ id, key, workflow, version, status: "Ready", at: 0 });
     const actor = newActor(definition, id, key);
     actor.startWith(request.definitions);
+    const createdAtMin = (previous?.createdAt ?? 0) + 1;
+    if (createdAtMin <= clock.now() + clockBehindMsMax) actor.lastTurnAt = createdAtMin;
     entry.attach(actor);
     table.add(entry);
+    const generation = (previous?.generation ?? 0) + 1;
     const start: StartInstance = { type: "StartInstance", workflow, version, generation, admission, ...input };
     if (origin !== undefined) actor.tell({ input: start, reply, origin });
     else actor.tell(requestKey === undefined ? { input: start, reply } : { input: start, reply, key: requestKey });
     if (request.event !== undefined) actor.tell({ input: { type: "RaiseEvent", ...request.event } });
   }
 
-  async #nextGeneration({ id, reuse }: StartRequest): Promise<number> {
+  /** The instance that had the id before. `INSTANCE_EXISTS`. */
+  async #findPrevious({ id, reuse }: StartRequest): Promise<FinishedRow | undefined> {
     for (;;) {
       await this.#refuseActive(id);
       const { table, store } = this.#parts;
@@ -126,7 +137,7 @@ export class InstanceStarter {
           `an instance with id "${localName(id)}" exists and is ${found.status}; choose another id or delete that instance first; a program may also pass "reuse: true"`,
         );
       }
-      return (found?.generation ?? 0) + 1;
+      return found;
     }
   }
 

@@ -2,20 +2,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { defineWorkflow } from "../../src/index.ts";
-import { TestClock } from "../../src/testing.ts";
 import { startEngine } from "./rig.ts";
+import { SetClock } from "./set-clock.ts";
 import { LogBook } from "../../src/testing/log-book.rig.ts";
 
 const yearMs = 365 * 86_400_000;
-
-/** A wall clock that can be set. */
-class SetClock extends TestClock {
-  aheadMs = 0;
-
-  override now(): number {
-    return super.now() + this.aheadMs;
-  }
-}
 
 test("an instance that had a turn while the clock was ahead is named in the log, and others are not", async (t) => {
   const clock = new SetClock();

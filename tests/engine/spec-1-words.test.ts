@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { defineJob } from "../../src/index.ts";
+import { SetClock } from "./set-clock.ts";
 import { Gate, says, startEngine, statuses, task, untilStatus, workflow, untilInstance } from "./rig.ts";
 import { sqlite } from "../../src/sqlite.ts";
 import { temporaryFile } from "../support/temporary-folder.ts";
@@ -58,6 +59,22 @@ test("1 a finished id is refused without reuse, and with it starts anew, also af
   const again = await engine.submitWorkflow(workflow("w", task("t", "echo", 2)), { instanceId: "a", reuse: true });
   assert.deepEqual(await again.result(), { t: 2 });
   assert.equal((await again.getStatus()).generation, 2);
+});
+
+test("1 an instance with the id of an earlier one has a later creation time, also if the clock is a little behind", async (t) => {
+  const clock = new SetClock();
+  const engine = await startEngine(t, { jobs: [echo], clock });
+  const definition = workflow("w", task("t", "echo"));
+  const created: number[] = [];
+  for (const aheadMs of [0, 0, -30_000, -86_400_000]) {
+    clock.aheadMs = aheadMs;
+    const run = await clock.until(engine.submitWorkflow(definition, { instanceId: "a", reuse: true }));
+    await clock.until(run.result());
+    created.push((await clock.until(run.getStatus())).createdAt);
+  }
+  const [first = 0, second = 0, third = 0, fourth = 0] = created;
+  assert.ok(first < second && second < third);
+  assert.ok(fourth < third - 80_000_000, "timers would count from a time that is far ahead");
 });
 
 test("1 reports for an older generation of an id are dropped", async (t) => {

@@ -3,6 +3,7 @@ import type { LogFields } from "../../src/base/logger.ts";
 import type { ClusterTimings } from "../../src/cluster/timings.ts";
 import type { Event } from "../../src/kernel/event.ts";
 import type { DagSpec } from "../../src/kernel/dag/dag-spec.ts";
+import type { InstanceStatus } from "../../src/kernel/status.ts";
 import type { CodeSpec } from "../../src/runtime/definitions.ts";
 import type { Batch, HistoryRow, InstanceSummary, MailboxRow, OutboxRow, ShardClaim } from "../../src/stores/store.ts";
 import type { AttemptName } from "../recovery/side-effects.ts";
@@ -28,6 +29,7 @@ export interface Evidence {
   readonly memberships: readonly MembershipRecord[];
   readonly renewalRequests: readonly RenewalRequest[];
   readonly logLines: readonly LogLine[];
+  readonly watches: readonly Watch[];
   /** Problems of the run itself: unhandled errors, phases that did not end. */
   readonly problems: readonly string[];
   readonly finalState: FinalState;
@@ -142,6 +144,8 @@ export type Operation =
   | "breakpoint"
   | "history"
   | "list"
+  /** Asks for what runs or waits on all members. */
+  | "queue"
   | "await"
   | "pause"
   | "resume"
@@ -228,6 +232,36 @@ export interface RenewalRequest {
   readonly life: number;
   readonly at: number;
   readonly attemptIds: readonly string[];
+}
+
+/** One subscription in one process. Ids are qualified. */
+export interface Watch {
+  readonly number: number;
+  readonly life: number;
+  readonly namespace: string;
+  /** Undefined if all instances of the namespace are watched. */
+  readonly instanceId: string | undefined;
+  readonly began: Moment;
+  /** When the engine said that every member sends its changes. */
+  ready: Moment | undefined;
+  /** When its process ended or it unsubscribed. */
+  ended: Moment | undefined;
+  /** Set if it lasted until nothing happened any more, and had the time to hear everything. */
+  lastedUntil: Moment | undefined;
+  readonly heard: HeardChange[];
+}
+
+/** A turn as a subscriber heard it. */
+export interface HeardChange extends Moment {
+  readonly instanceId: string;
+  /** Epoch ms. */
+  readonly createdAt: number;
+  readonly turn: number;
+  readonly firstEvent: number;
+  /** The types of its events. */
+  readonly types: readonly string[];
+  /** The status of the instance after the turn. */
+  readonly status: InstanceStatus;
 }
 
 export interface LogLine extends Moment {

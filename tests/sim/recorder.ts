@@ -15,7 +15,9 @@ import type {
   MembershipRecord,
   Moment,
   RestoreRecord,
+  HeardChange,
   StoreOutage,
+  Watch,
   WorkerRenewal,
 } from "./evidence.ts";
 
@@ -43,6 +45,7 @@ export class Recorder {
   readonly memberships: MembershipRecord[] = [];
   readonly renewalRequests: RenewalRequest[] = [];
   readonly logLines: LogLine[] = [];
+  readonly watches: Watch[] = [];
   readonly problems: string[] = [];
   readonly #log: EventLog;
   readonly #now: () => number;
@@ -209,6 +212,20 @@ export class Recorder {
   recordAnswer(call: ClientCall, answer: Pick<ClientCall, "outcome" | "code" | "value">): void {
     Object.assign(call, answer, { answered: this.moment() });
     this.#log.note(`client hears of ${call.number}: ${answer.outcome} ${answer.code ?? ""}`);
+  }
+
+  recordWatch(life: ProcessRef, about: Pick<Watch, "namespace" | "instanceId">): Watch {
+    const number = this.watches.length + 1;
+    const open = { ready: undefined, ended: undefined, lastedUntil: undefined, heard: [] };
+    const watch: Watch = { ...about, number, life: life.number, began: this.moment(), ...open };
+    this.watches.push(watch);
+    this.#log.note(`watch ${number} of ${about.instanceId ?? about.namespace} begins in life ${life.number}`);
+    return watch;
+  }
+
+  recordHeard(watch: Watch, change: Omit<HeardChange, keyof Moment>): void {
+    watch.heard.push({ ...this.moment(), ...change });
+    this.#log.note(`watch ${watch.number} hears turn ${change.turn} of ${change.instanceId}`);
   }
 
   loggerOf(life: ProcessRef): Logger {

@@ -462,6 +462,99 @@ export const sourceMutations: readonly Mutation[] = [
       replace: "void run.confirmStart().catch(() => undefined);",
     },
   },
+  {
+    name: "published-before-durable",
+    about: "Subscribers hear of a turn when it is opened, before it is durable.",
+    source: {
+      file: "src/runtime/shard-turns.ts",
+      find: "      this.droppedReports += turn.dropped;\n",
+      replace:
+        "      const { number, firstEvent, at, events } = turn;\n" +
+        "      const { workflow } = entry;\n" +
+        "      if (events.length > 0) this.#shared.publish({ instanceId: actor.id, workflow, turn: number, firstEvent, at, events, machine: actor.machine });\n",
+    },
+  },
+  {
+    name: "repeated-changes",
+    about: "A subscriber that reads a history hears the last turn that it has again.",
+    needsCluster: true,
+    source: {
+      file: "src/engine/ordered-changes.ts",
+      find: "return createdAt === last.createdAt && turn > last.turn;",
+      replace: "return createdAt === last.createdAt && turn >= last.turn;",
+    },
+  },
+  {
+    name: "unread-turns",
+    about: "A subscriber hears a turn of another member as it comes, although the turns before it are missing.",
+    needsCluster: true,
+    source: {
+      file: "src/engine/ordered-changes.ts",
+      find: "return turn === (createdAt === last.createdAt ? last.turn + 1 : 0);",
+      replace: "return turn >= 0;",
+    },
+  },
+  {
+    name: "forgotten-gaps",
+    about: "A subscription that lost changes of another member waits for the next turn of each instance.",
+    needsCluster: true,
+    source: {
+      file: "src/engine/cluster-subscription.ts",
+      find: "    this.#changes.onGap();\n",
+      replace: "    if (this.#isListing || !this.#isListing) return;\n",
+    },
+  },
+  {
+    name: "lost-members-unnoticed",
+    about: "Changes of a member that was lost before they were fetched are no gap.",
+    needsCluster: true,
+    source: {
+      file: "src/engine/relay-follower.ts",
+      find: "    if (hasGone) this.#onGap();\n",
+      replace: "",
+    },
+  },
+  {
+    name: "late-topics-unnoticed",
+    about: "What a member committed before it heard of a topic that counts as followed is no gap.",
+    needsCluster: true,
+    source: {
+      file: "src/engine/relay-follower.ts",
+      find: "if (source.heard < version) source.isBehind = true;",
+      replace: "if (source.heard < version) source.isBehind = false;",
+    },
+  },
+  {
+    name: "own-queues",
+    about: "An answer about the queues of the cluster has those of one member.",
+    needsCluster: true,
+    source: {
+      file: "src/engine/cluster-overview.ts",
+      find: "const others = (member?.members() ?? []).filter(({ isSelf }) => !isSelf);",
+      replace: "const others = (member?.members() ?? []).filter(({ isSelf, isOldest }) => !isSelf && isOldest);",
+    },
+  },
+  {
+    name: "unnamed-members",
+    about: "An answer about the queues of the cluster does not name the members that did not answer.",
+    needsCluster: true,
+    profile: "network",
+    source: {
+      file: "src/engine/cluster-overview.ts",
+      find: "      unanswered.push(id);\n",
+      replace: "",
+    },
+  },
+  {
+    name: "tasks-listed-twice",
+    about: "A task whose shard moves is listed by both members.",
+    needsCluster: true,
+    source: {
+      file: "src/engine/cluster-overview.ts",
+      find: "return before === undefined || comparePlaces(placeOf(before), placeOf(task)) !== 0;",
+      replace: "return before === undefined || comparePlaces(placeOf(before), placeOf(task)) <= 0;",
+    },
+  },
 ];
 
 /** Throws if the source has changed: then the mutation has to be adapted. */

@@ -18,6 +18,7 @@ import type { BusyWorker, Evidence, Setting } from "./evidence.ts";
 import { Faults, type FaultyWorld } from "./faults.ts";
 import type { Life, Machine } from "./machine.ts";
 import { Member, MemberLife, type MemberLifeParts } from "./member.ts";
+import { playMonitor } from "./monitor.ts";
 import type { Mutation } from "./mutations.ts";
 import { Network } from "./network.ts";
 import { Supervisor } from "./supervisor.ts";
@@ -31,6 +32,7 @@ import { Scheduler } from "./scheduler.ts";
 import { type Kind, needsScript } from "./shapes.ts";
 import { Recorder } from "./recorder.ts";
 import { WorkerLife, WorkerMachine } from "./worker.ts";
+import { drawWatches, Watchers } from "./watchers.ts";
 import { type AnyScenario, drawTwins, drawWorkload, type Resize, twinNamespace } from "./workload.ts";
 
 export interface WorldOptions {
@@ -80,6 +82,7 @@ export class World implements FaultyWorld {
   readonly #lingerMs: number;
   readonly #client: Client;
   readonly #twinClient: Client;
+  readonly #watchers: Watchers;
   #leftovers: Leftover[] = [];
   #busyWorkers: readonly BusyWorker[] = [];
   readonly #isRestored: boolean;
@@ -137,11 +140,19 @@ export class World implements FaultyWorld {
     this.#schedules = drawSchedules(random.fork("schedules"), { spanMs });
     this.#client = this.#newClient(random.fork("client"));
     this.#twinClient = this.#newClient(random.fork("twin client"), twinNamespace);
+    this.#watchers = this.#makeWatchers(random.fork("watchers"), spanMs);
   }
 
   #newClient(random: SimRandom, namespace?: string): Client {
     const { scheduler, recorder } = this;
     return new Client({ scheduler, recorder, random, callees: () => this.#livesUp(), ...(namespace && { namespace }) });
+  }
+
+  #makeWatchers(random: SimRandom, spanMs: number): Watchers {
+    const { scheduler, recorder } = this;
+    const plans = drawWatches(random.fork("plans"), this.#scenarios, spanMs);
+    const { timings } = this.#setting;
+    return new Watchers({ plans, scheduler, recorder, random, timings, lives: () => this.#livesUp() });
   }
 
   /** With workers, members have few slots of their own, so that the workers have work. */
@@ -211,10 +222,11 @@ export class World implements FaultyWorld {
     }
     const restore = this.#isRestored ? this.#makeRestore() : undefined;
     const work = this.#play();
+    this.#watchers.start();
     await faults.run();
     faults.end();
     this.recorder.recordFault("none from now on");
-    const all = (restore?.run() ?? work).then(() => this.#untilQuiet());
+    const all = (restore?.run() ?? work).then(() => this.#untilQuiet()).then(() => this.#watchers.finish());
     if (!(await scheduler.within(calmMs, all)))
       this.recorder.recordProblem("the work did not end after the faults had");
     for (const machine of this.#inOrderOfEnd()) await this.supervisor.stopForGood(machine);
@@ -253,7 +265,8 @@ export class World implements FaultyWorld {
     const schedules = this.#schedules.map((scenario) => {
       return new ScheduleDriver(scenario, this.#client, random.fork(`schedule ${scenario.id}`)).play();
     });
-    await Promise.all([...drivers, ...schedules, playResizes(this.#resizes, this.#client)]);
+    const monitor = playMonitor(this.#client, this.#random.fork("monitor"), this.profile.spanMs);
+    await Promise.all([...drivers, ...schedules, monitor, playResizes(this.#resizes, this.#client)]);
   }
 
   /** Waits until all machines are up, and all work is done and read, including calls that were carried out late. */
@@ -456,7 +469,7 @@ export class World implements FaultyWorld {
   async #evidence(): Promise<Evidence> {
     const { recorder } = this;
     const { calls, runs, lives, clockSettings, storeOutages, restores, commits, claims, memberships } = recorder;
-    const { renewalRequests, logLines, problems } = recorder;
+    const { renewalRequests, logLines, watches, problems } = recorder;
     const finalState = {
       ...(await readFinalState(this.#store, commits)),
       leftovers: this.#leftovers,
@@ -476,6 +489,7 @@ export class World implements FaultyWorld {
       memberships,
       renewalRequests,
       logLines,
+      watches,
       problems,
       finalState,
     };

@@ -27,6 +27,7 @@ export function evidenceOf(testimony: Testimony, { commits, claims }: Landings, 
     storeOutages: [],
     renewalRequests: [],
     restores: [],
+    watches: [],
   };
 }
 
@@ -47,6 +48,7 @@ export function orderOf(testimony: Testimony, { commits, claims }: Landings): Ev
     storeOutages: [],
     renewalRequests: [],
     restores: [],
+    watches: [],
   };
 }
 

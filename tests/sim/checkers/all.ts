@@ -12,6 +12,7 @@ import { checkLeftovers } from "./leftovers.ts";
 import { checkLimits } from "./limits.ts";
 import { checkLiveness } from "./liveness.ts";
 import { checkMemberships } from "./memberships.ts";
+import { checkMonitor } from "./monitor.ts";
 import { checkNamespaces } from "./namespaces.ts";
 import { checkDeliveries } from "./deliveries.ts";
 import { checkOutcomes } from "./outcomes.ts";
@@ -31,6 +32,7 @@ import { checkUpdates } from "./updates.ts";
 import { checkRenewals } from "./renewals.ts";
 import { checkMessageNumbers, checkRestoredHealth, checkRestoredLiveness, checkRollbacks } from "./rollbacks.ts";
 import { checkWaits } from "./waits.ts";
+import { checkWatches } from "./watches.ts";
 
 export const checkers: Readonly<Record<string, Checker>> = {
   liveness: checkLiveness,
@@ -64,6 +66,8 @@ export const checkers: Readonly<Record<string, Checker>> = {
   updates: checkUpdates,
   schedules: checkSchedules,
   waits: checkWaits,
+  watches: checkWatches,
+  monitor: checkMonitor,
   "message numbers": checkMessageNumbers,
 };
 

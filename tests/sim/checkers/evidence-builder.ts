@@ -48,6 +48,7 @@ export class EvidenceBuilder {
     memberships: [],
     renewalRequests: [],
     logLines: [],
+    watches: [],
     problems: [],
   };
   readonly instances = new Map<number, FinalInstance>();
