@@ -18,7 +18,7 @@ function subscribed() {
   const subscription = new ClusterSubscription(
     {
       namespace: "default",
-      region: { subscribe: () => () => undefined, shardOf: () => 0, find: () => undefined },
+      region: { subscribe: () => () => undefined },
       follower: {
         subscribe: (listener) => {
           relay.listener = listener;

@@ -21,7 +21,7 @@ const slackMs = 60_000;
 /** A process of a cluster, as far as its subscriptions need it. */
 export interface ClusterSubscriptionParts {
   readonly namespace: string;
-  readonly region: Pick<Region, "subscribe" | "shardOf" | "find">;
+  readonly region: Pick<Region, "subscribe">;
   readonly follower: Pick<RelayFollower, "subscribe">;
   readonly history: HistorySource;
   readonly clock: Clock;
@@ -93,10 +93,7 @@ export class ClusterSubscription {
   async #begin(): Promise<void> {
     const id = this.#instanceId;
     if (id === undefined) return await this.#relay.add({ all: true });
-    const { region, namespace, isUp } = this.#parts;
-    const isOwn = region.find(region.shardOf(qualify(namespace, id))) !== undefined;
-    // Its turns are heard from now on.
-    if (isOwn || !isUp()) return await this.#relay.add({ instanceId: id });
+    if (!this.#parts.isUp()) return await this.#relay.add({ instanceId: id });
     this.#changes.hold(id);
     const confirmed = this.#relay.add({ instanceId: id });
     const place = await this.#findPlace(id);

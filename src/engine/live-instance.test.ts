@@ -16,7 +16,7 @@ class Rig {
   readonly live = new LiveInstance(
     {
       namespace: "default",
-      region: { subscribe: () => () => undefined, shardOf: () => 0, find: () => undefined },
+      region: { subscribe: () => () => undefined },
       follower: {
         subscribe: (listener) => {
           this.listeners.add(listener);

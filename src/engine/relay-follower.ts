@@ -142,7 +142,9 @@ export class RelayFollower {
       const { member, random, clock } = this.#parts;
       this.#session = random.uuid(clock.now());
       this.#unlisten = member.onEvent((event) => {
-        if ("address" in event) this.#findSources(true);
+        if (!("address" in event)) return;
+        this.#findSources(true);
+        if (event.type === "joined" && this.#isSelf(event.member)) this.#onGap();
       });
     }
     for (const source of this.#sources.values()) source.onTopics();
@@ -183,6 +185,11 @@ export class RelayFollower {
     }
     this.#wakeWaiters();
     if (hasGone) this.#onGap();
+  }
+
+  /** A member that joins again may have committed turns, before it was removed, without hearing so: nobody was told of them. */
+  #isSelf(member: string): boolean {
+    return this.#parts.member.members().some(({ id, isSelf }) => isSelf && id === member);
   }
 
   #topics(): FollowRequest["topics"] {

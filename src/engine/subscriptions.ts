@@ -26,7 +26,7 @@ export interface Subscription {
   (): void;
   /**
    * Resolves when every living member sends its changes, or after two seconds; at once for an engine alone. While the store
-   * does not answer, the subscription of one instance of another member is not ready.
+   * does not answer, the subscription of one instance of a cluster is not ready.
    */
   readonly ready: Promise<void>;
 }
