@@ -29,11 +29,15 @@ class Rig {
     isReachable: true,
     isDraining: false,
     isOver: false,
-    bufferedBytes: 0,
     send: (message: MemberMessage) => void this.sent.push(message.type),
   } satisfies TurnSession;
-  readonly turns = new SessionTurns(this.session, { hosts: new CodeHosts(), announce: () => Promise.resolve() });
+  readonly turns = new SessionTurns(
+    this.session,
+    { hosts: new CodeHosts(), announce: () => Promise.resolve() },
+    () => this.bufferedBytes,
+  );
   reads = 0;
+  bufferedBytes = 0;
 
   constructor(history: () => Promise<HistoryPage | undefined>) {
     const turn: AskedTurn = {
@@ -68,11 +72,11 @@ describe("questions about code on a session", () => {
 
   test("fill no memory of the member when the worker does not read what it is sent", async () => {
     const rig = new Rig(() => Promise.resolve({ turns: [], next: 2 }));
-    rig.session.bufferedBytes = 64 * 1024 * 1024;
+    rig.bufferedBytes = 64 * 1024 * 1024;
     await rig.askForHistory(1);
     rig.turns.onHeartbeat([]);
     assert.deepEqual([rig.reads, rig.sent], [0, ["TurnAsked"]]);
-    rig.session.bufferedBytes = 0;
+    rig.bufferedBytes = 0;
     rig.turns.onHeartbeat([]);
     await rig.askForHistory(1);
     assert.deepEqual(rig.sent, ["TurnAsked", "TurnAsked", "History"]);

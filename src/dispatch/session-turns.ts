@@ -17,8 +17,6 @@ export interface TurnSession {
   readonly isReachable: boolean;
   readonly isDraining: boolean;
   readonly isOver: boolean;
-  /** Bytes that wait until the worker reads them. */
-  readonly bufferedBytes: number;
   send(message: MemberMessage): void;
 }
 
@@ -32,6 +30,8 @@ const bufferedBytesMax = 32 * 1024 * 1024;
 export class SessionTurns implements CodeHost {
   readonly #session: TurnSession;
   readonly #code: SessionCode;
+  /** Bytes that wait until the worker reads them. */
+  readonly #bufferedBytes: () => number;
   readonly #asked = new Map<number, AskedTurn>();
   readonly #numbers = new Map<AskedTurn, number>();
   /** Questions whose history is being read for the worker. */
@@ -42,9 +42,10 @@ export class SessionTurns implements CodeHost {
   /** True once its workflows are recorded. */
   #isReady = false;
 
-  constructor(session: TurnSession, code: SessionCode) {
+  constructor(session: TurnSession, code: SessionCode, bufferedBytes: () => number) {
     this.#session = session;
     this.#code = code;
+    this.#bufferedBytes = bufferedBytes;
   }
 
   get address(): string {
@@ -125,7 +126,7 @@ export class SessionTurns implements CodeHost {
   }
 
   get #isCongested(): boolean {
-    return this.#session.bufferedBytes > bufferedBytesMax;
+    return this.#bufferedBytes() > bufferedBytesMax;
   }
 
   /** The session is over. */

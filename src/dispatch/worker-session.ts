@@ -122,7 +122,7 @@ export class WorkerSession implements ConnectedWorker {
     this.#heardAt = parts.clock.monotonic();
     this.#lastHeardAt = parts.clock.now();
     this.#armTimer(parts.timings.workerLostMs);
-    this.#turns = parts.code && new SessionTurns(this, parts.code);
+    this.#turns = parts.code && new SessionTurns(this, parts.code, () => this.#link?.bufferedBytes ?? 0);
   }
 
   // The dispatcher's side
@@ -165,10 +165,6 @@ export class WorkerSession implements ConnectedWorker {
 
   get isDraining(): boolean {
     return this.#isDraining;
-  }
-
-  get bufferedBytes(): number {
-    return this.#link?.bufferedBytes ?? 0;
   }
 
   drain(): void {
