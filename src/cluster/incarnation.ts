@@ -1,10 +1,12 @@
 import type { Timer } from "../base/clock.ts";
+import { KnownShards } from "./known-shards.ts";
 import type { Lease } from "./lease.ts";
 
 /** One incarnation of this member: from its join under a new id until it leaves or is removed. */
 export class Incarnation {
   readonly id: string;
   readonly lease: Lease;
+  readonly shards = new KnownShards();
   hasJoined = false;
   isAnnounced = false;
   isLapsed = false;

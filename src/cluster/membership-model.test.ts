@@ -9,7 +9,7 @@ import type { ClusterView, MemberRow, ShardRow } from "../stores/store.ts";
 import { SeededRandom } from "../testing/seeded-random.ts";
 import type { Lease } from "./lease.ts";
 import { Membership } from "./membership.ts";
-import { ownerOf } from "./placement.ts";
+import { ownerOf } from "./placement.rig.ts";
 import { ShardKeeper } from "./shard-keeper.ts";
 
 /**

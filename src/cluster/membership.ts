@@ -236,7 +236,9 @@ export class Membership {
 
   async #renew(incarnation: Incarnation): Promise<Renewal> {
     const sent = incarnation.lease.moment();
-    const view = await this.#options.store.heartbeat(incarnation.id, this.#options.about());
+    const since = incarnation.shards.since(sent.monotonic);
+    const changes = await this.#options.store.heartbeat(incarnation.id, this.#options.about(), since);
+    const view = incarnation.shards.merge(changes, { since, askedAt: sent.monotonic });
     const { members } = view;
     const dead = members.filter((row) => row.id !== incarnation.id && this.#hasDied(row));
     const plain = members.map((row) => ({ ...row, address: withoutStamp(row.address) }));

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import * as fc from "fast-check";
 import { SeededRandom } from "../testing/seeded-random.ts";
-import { ownerOf } from "./placement.ts";
+import { ownerOf } from "./placement.rig.ts";
 
 const shardCount = 128;
 const shards = Array.from({ length: shardCount }, (_, shard) => shard);

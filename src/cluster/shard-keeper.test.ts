@@ -5,7 +5,7 @@ import { silentLogger } from "../base/logger.ts";
 import type { ClusterView, ShardRow } from "../stores/store.ts";
 import { TestClock } from "../testing/test-clock.ts";
 import type { MemberEvent } from "./member-event.ts";
-import { ownerOf } from "./placement.ts";
+import { ownerOf } from "./placement.rig.ts";
 import { ShardKeeper } from "./shard-keeper.ts";
 
 const shardCount = 24;

@@ -4,7 +4,7 @@ import type { Logger } from "../base/logger.ts";
 import type { ClusterView, ShardRow } from "../stores/store.ts";
 import { serversAmong } from "./member-about.ts";
 import type { MemberEvent } from "./member-event.ts";
-import { ownerOf } from "./placement.ts";
+import { ownersOf } from "./placement.ts";
 
 const opensAtOnceDefault = 8;
 
@@ -66,8 +66,9 @@ export class ShardKeeper {
   #servers: readonly string[] = [];
   #views = 0;
   #me = "";
-  /** Members that shards are placed on. */
+  /** Members that shards are placed on, and the one that each shard is placed on. */
   #living: ReadonlySet<string> = new Set();
+  #placed: readonly (string | undefined)[] = [];
   #life = 0;
   #isLeaving = false;
 
@@ -136,7 +137,17 @@ export class ShardKeeper {
   /** If all members are leaving, shards stay with them until the last one has left. */
   #place(): void {
     const staying = this.#servers.filter((id) => !this.#leavers.has(id));
-    this.#living = new Set(staying.length > 0 ? staying : this.#servers);
+    const living = new Set(staying.length > 0 ? staying : this.#servers);
+    // Weighing each shard for each member takes long in a large cluster, and members rarely change.
+    if (living.size === this.#living.size && [...living].every((id) => this.#living.has(id))) return;
+    this.#living = living;
+    this.#placed = ownersOf(this.#options.shardCount, living);
+  }
+
+  /** The other member that the shard is placed on; undefined if there is none. */
+  placedOn(shard: number): string | undefined {
+    const member = this.#placed[shard];
+    return member === this.#me ? undefined : member;
   }
 
   /** A hint says that another member has released the shard, before a view does. */
@@ -162,6 +173,7 @@ export class ShardKeeper {
     this.#members = new Set();
     this.#servers = [];
     this.#living = new Set();
+    this.#placed = [];
     this.#owned.clear();
     this.#waiting.clear();
     this.#freed.clear();
@@ -199,7 +211,7 @@ export class ShardKeeper {
   }
 
   #belongsHere(shard: number): boolean {
-    return ownerOf(shard, this.#living) === this.#me;
+    return this.#placed[shard] === this.#me;
   }
 
   #isPaused(shard: number): boolean {

@@ -33,6 +33,7 @@ import { MemberListeners } from "./member-listeners.ts";
 import type { MemberRuntime } from "./member-runtime.ts";
 import { recordAgain } from "./record-again.ts";
 import { RemoteWorkers, type RemoteWorkersParts } from "./remote-workers.ts";
+import { ShardAnnouncer } from "./shard-announcer.ts";
 import { SharedDomains } from "./shared-domains.ts";
 import { SlotSharing } from "./slot-sharing.ts";
 
@@ -72,6 +73,7 @@ export class ClusterMember implements RegionCluster, CallTransport {
   readonly #owners = new OwnerTable();
   #workers: RemoteWorkers | undefined;
   readonly #listeners: MemberListeners;
+  readonly #announcer: ShardAnnouncer;
   readonly #viewWaiters: (() => void)[] = [];
   #attached: MemberRuntime | undefined;
   /** The id of this member, once a view has contained it. */
@@ -95,6 +97,12 @@ export class ClusterMember implements RegionCluster, CallTransport {
       onEvent: (event) => this.#onEvent(event),
     });
     this.#router = this.#makeRouter();
+    this.#announcer = new ShardAnnouncer({
+      clock,
+      member: () => this.id,
+      epochOf: (shard) => this.#runtime.region.epochOf(shard),
+      hintOthers: (hint) => this.#router.hintAll(this.#members.others(), hint),
+    });
     this.hostedAttempts = this.#makeHostedAttempts();
     this.slots = this.#makeSlotSharing();
     this.#domains = new SharedDomains({
@@ -429,7 +437,9 @@ export class ClusterMember implements RegionCluster, CallTransport {
       this.#keeper.onLost(shard);
       throw error;
     }
-    this.#router.hintAll(this.#members.others(), { type: "ShardFreed", shard } satisfies Hint);
+    // Views tell a member that should have it and that this one does not know yet.
+    const next = this.#keeper.placedOn(shard);
+    if (next !== undefined) this.#router.hint(next, { type: "ShardFreed", shard } satisfies Hint);
   }
 
   #onHint(hint: Hint | undefined): void {
@@ -447,7 +457,7 @@ export class ClusterMember implements RegionCluster, CallTransport {
       case "ShardFreed":
         return this.#keeper.onFreed(hint.shard);
       case "ShardOpened":
-        return this.#owners.onOpened(hint);
+        for (const opened of [hint, ...(hint.more ?? [])]) this.#owners.onOpened({ ...opened, owner: hint.owner });
     }
   }
 
@@ -480,19 +490,12 @@ export class ClusterMember implements RegionCluster, CallTransport {
     }
     this.#members.onEvent(event);
     if (event.type === "shard-opened") {
-      this.#announce(event.shard);
+      this.#announcer.onOpened(event.shard);
       this.#router.pollMailboxes();
       // A view after the claims shows whether the hosts of delegated attempts of the shards live.
       if (this.#keeper.isSettled) this.#membership.refreshView();
     }
     this.#listeners.notify(event);
-  }
-
-  /** Announces to the others that the shard is open here, so that they need not wait for their next view. */
-  #announce(shard: number): void {
-    const epoch = this.#runtime.region.epochOf(shard);
-    if (epoch === undefined) return;
-    this.#router.hintAll(this.#members.others(), { type: "ShardOpened", shard, epoch, owner: this.id } satisfies Hint);
   }
 }
 

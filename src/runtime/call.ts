@@ -138,4 +138,11 @@ export type Hint =
   | { readonly type: "FreeSlot"; readonly ticket: string }
   | { readonly type: "MemberLeaving"; readonly member: string }
   | { readonly type: "ShardFreed"; readonly shard: number }
-  | { readonly type: "ShardOpened"; readonly shard: number; readonly epoch: number; readonly owner: string };
+  /** `more`: other shards that were opened at about the same time. */
+  | ({ readonly type: "ShardOpened"; readonly owner: string; readonly more?: readonly OpenedShard[] } & OpenedShard);
+
+/** A shard that a member has opened under an epoch. */
+export interface OpenedShard {
+  readonly shard: number;
+  readonly epoch: number;
+}

@@ -3,8 +3,10 @@ export interface ClusterView {
   readonly incarnation: number;
   /** Sorted by id. */
   readonly members: readonly MemberRow[];
-  /** Shards that were ever claimed, sorted by number. */
+  /** Shards that were ever claimed, sorted by number; those that may have changed, if only they were asked for. */
   readonly shards: readonly ShardRow[];
+  /** The store's clock in seconds before the shards were read: later claims have no lower epoch. If changes were asked for. */
+  readonly seconds?: number;
 }
 
 export interface MemberRow {

@@ -33,19 +33,20 @@ export class RollbackDetector {
     this.#inner = store;
     this.#onRolledBack = onRolledBack;
     this.store = overrideStore(store, {
-      heartbeat: (member, about) => this.#beat(member, about),
+      heartbeat: (member, about, since) => this.#beat(member, about, since),
       claimShard: (shard, owner) => this.#claim(shard, owner),
       commit: (batch) => this.#commit(batch),
     });
   }
 
   /** `STORE_ROLLED_BACK`, and the errors of the store. */
-  async #beat(member: string, about: string | undefined): Promise<ClusterView> {
+  async #beat(member: string, about: string | undefined, since: number | undefined): Promise<ClusterView> {
     this.#refuseIfRolledBack();
     const shards = new Map(this.#acknowledged);
     const heartbeats = new Map(this.#heartbeats);
-    const view = await this.#inner.heartbeat(member, about);
+    const view = await this.#inner.heartbeat(member, about, since);
     this.#checkIncarnation(view.incarnation);
+    if (since !== undefined) leaveOut(shards, view, since);
     this.#checkShards(shards, view);
     this.#checkHeartbeats(heartbeats, view, member);
     const count = view.members.find(({ id }) => id === member)?.heartbeat;
@@ -145,4 +146,13 @@ export class RollbackDetector {
   #refuseIfRolledBack(): void {
     if (this.#rolledBackBy !== undefined) throw this.#rolledBackBy;
   }
+}
+
+/**
+ * A view of changes has no row of a shard that another member claimed before `since`. One whose acknowledged epoch is not
+ * below `since` has its row in any such view.
+ */
+function leaveOut(acknowledged: Map<number, Acknowledged>, view: ClusterView, since: number): void {
+  const rows = new Set(view.shards.map(({ shard }) => shard));
+  for (const [shard, { epoch }] of acknowledged) if (epoch < since && !rows.has(shard)) acknowledged.delete(shard);
 }

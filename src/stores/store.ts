@@ -52,8 +52,10 @@ export interface Store {
   /**
    * Raises the member's heartbeat by one, if it is still registered, and returns the cluster right after that. A member
    * that does not find itself in the view was removed by others. `about` replaces what the member reports of itself.
+   * With `since` the view has the store's clock, and only the shards that the member owns, that are released, or whose
+   * epoch is at least `since`: epochs follow the store's clock. Fewer rows are read then than there are shards.
    */
-  heartbeat(member: string, about?: string): Promise<ClusterView>;
+  heartbeat(member: string, about?: string, since?: number): Promise<ClusterView>;
   /** Raises the heartbeat by one, reading nothing. False if the member is not registered, or its heartbeat is below `atLeast`. */
   renewLease(member: string, atLeast: number): Promise<boolean>;
   /** Connects a thread of this process that renews leases. Embedded stores leave it out. */

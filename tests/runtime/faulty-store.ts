@@ -114,7 +114,8 @@ export class FaultyStore implements Store {
   join: Store["join"] = (member) => this.#read("join", (store) => store.join(member));
   renewLease: Store["renewLease"] = (member, atLeast) =>
     this.#read("renewLease", (store) => store.renewLease(member, atLeast));
-  heartbeat: Store["heartbeat"] = (member, about) => this.#read("heartbeat", (store) => store.heartbeat(member, about));
+  heartbeat: Store["heartbeat"] = (member, about, since) =>
+    this.#read("heartbeat", (store) => store.heartbeat(member, about, since));
   removeMember: Store["removeMember"] = (member, ifHeartbeat) =>
     this.#read("removeMember", (store) => store.removeMember(member, ifHeartbeat));
   claimShard: Store["claimShard"] = (shard, owner) =>

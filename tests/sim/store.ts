@@ -117,9 +117,9 @@ export class SimStore implements Store {
       () => this.#inner.join(member),
       () => this.#recorder.recordMembership(this.#user, "joined", member.id),
     );
-  heartbeat: Store["heartbeat"] = async (member, about) => {
+  heartbeat: Store["heartbeat"] = async (member, about, since) => {
     const sentAt = this.#scheduler.now;
-    const view = await this.#call("heartbeat", () => this.#inner.heartbeat(member, about));
+    const view = await this.#call("heartbeat", () => this.#inner.heartbeat(member, about, since));
     if (view.members.some(({ id }) => id === member)) this.#recorder.recordLeaseRenewal(this.#user, { member, sentAt });
     return view;
   };

@@ -19,10 +19,10 @@ export class StoreHealth {
 
   constructor(store: Store, clock: Clock) {
     this.#clock = clock;
-    const heartbeat: Store["heartbeat"] = async (member, about) => {
+    const heartbeat: Store["heartbeat"] = async (member, about, since) => {
       this.#askedAt = clock.monotonic();
       try {
-        const view = await store.heartbeat(member, about);
+        const view = await store.heartbeat(member, about, since);
         this.#failure = undefined;
         return view;
       } catch (error) {

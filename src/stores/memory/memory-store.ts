@@ -105,17 +105,21 @@ export class MemoryStore implements Store {
     if (!members.has(id)) members.set(id, { id, address, about: "", heartbeat: 0 });
   }
 
-  async heartbeat(member: string, about?: string): Promise<ClusterView> {
+  async heartbeat(member: string, about?: string, since?: number): Promise<ClusterView> {
     const { members, shards, settings } = this.#read();
     const row = members.get(member);
     if (row) members.set(member, { ...row, about: about ?? row.about, heartbeat: row.heartbeat + 1 });
-    const rows = [...shards].map(([shard, { epoch, owner, lastBatch, released }]) => {
-      return { shard, epoch, owner, lastBatch, released };
+    const isWanted = (row: { epoch: number; owner: string; released: boolean }): boolean =>
+      since === undefined || row.owner === member || row.released || row.epoch >= since;
+    const rows = [...shards].flatMap(([shard, { epoch, owner, lastBatch, released }]) => {
+      const row = { shard, epoch, owner, lastBatch, released };
+      return isWanted(row) ? [row] : [];
     });
     return {
       incarnation: settings.get("incarnation") ?? 0,
       members: copies([...members.values()].sort((a, b) => (a.id < b.id ? -1 : 1))),
       shards: rows.sort((a, b) => a.shard - b.shard),
+      ...(since !== undefined && { seconds: Math.floor(this.#clock.now() / 1000) }),
     };
   }
 

@@ -129,17 +129,27 @@ export abstract class SqlStore<Driver extends SqlDriver = SqlDriver> implements 
   /**
    * Shards are read before members: an owner that is missing among the members was removed, and did not just join.
    */
-  async heartbeat(member: string, about?: string): Promise<ClusterView> {
-    const [, settings, shards, members] = await this.transaction("heartbeats", [
+  async heartbeat(member: string, about?: string, since?: number): Promise<ClusterView> {
+    const reads: StatementCall[] =
+      since === undefined
+        ? [{ name: "load-shards", values: [] }]
+        : [
+            { name: "read-clock", values: [] },
+            { name: "load-changed-shards", values: [member, since] },
+          ];
+    const [, settings, ...views] = await this.transaction("heartbeats", [
       { name: "raise-heartbeat", values: [member, about ?? null] },
       { name: "find-setting", values: [incarnation] },
-      { name: "load-shards", values: [] },
+      ...reads,
       { name: "load-members", values: [] },
     ]);
+    const [members, shards, clock] = views.toReversed();
+    const [seconds] = this.#map(clock?.rows, (row) => row.number("seconds"));
     return {
       incarnation: this.#incarnation(settings),
       members: this.#map(members?.rows, toMember),
       shards: this.#map(shards?.rows, toShard),
+      ...(seconds !== undefined && { seconds }),
     };
   }
 

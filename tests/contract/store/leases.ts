@@ -34,6 +34,23 @@ function holdingSuite(name: string, makeStore: MakeStore): void {
       await owner.commit({ history: [historyRow({ instance: 1, turn: 0 })] });
     });
 
+    test("of other shards, a view of changes has those that were claimed since or are released", async (t) => {
+      const { store, owner } = await owned(t, makeStore);
+      const claimed = await store.claimShard(1, "b");
+      const { seconds = NaN, shards, members } = await store.heartbeat("b", undefined, 0);
+      assert.deepEqual([shards.map(({ shard }) => shard), members.length], [[0, 1], 2]);
+      assert.ok(claimed !== undefined && claimed.epoch <= seconds && seconds >= owner.epoch);
+      const changed = async (since: number): Promise<number[]> =>
+        (await store.heartbeat("b", undefined, since)).shards.map(({ shard }) => shard);
+      assert.deepEqual(await changed(owner.epoch), [0, 1]);
+      assert.deepEqual(await changed(seconds + 1000), [1], "its own");
+      await owner.commit({}, { released: true });
+      assert.deepEqual(await changed(seconds + 1000), [0, 1]);
+      const again = await store.claimShard(0, "a");
+      assert.deepEqual(await changed(again?.epoch ?? NaN), [0, 1]);
+      assert.deepEqual(await changed((again?.epoch ?? NaN) + 1), [1]);
+    });
+
     test("keeps the one shard, not others", async (t) => {
       const { store } = await owned(t, makeStore);
       assert.notEqual(await store.claimShard(1, "b"), undefined);
