@@ -389,6 +389,7 @@ export class Submission {
         return;
       case "map":
         this.#registry.resolve(task);
+        for (const hook of task.map?.hooks ?? []) this.#registry.resolve({ ...hook, params: hook.nodeParams });
         if (typeof task.map?.items === "string") this.#expressions.check(task.map.items);
         return;
       case "decision":

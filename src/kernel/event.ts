@@ -61,14 +61,17 @@ export type DagEvent =
   | { readonly type: "TaskParamsUpdated"; readonly task: number; readonly params: string };
 
 /**
- * The items of a map run from this event on, numbered on from the instance's last item (`firstItemNumber`). Other events
- * name items by these numbers, like tasks. Without pages, the map runs again with the items it has.
+ * The items of a map run from this event on, numbered on from the instance's last item (`firstItemNumber`); its hooks have
+ * the numbers after them. Other events name items by these numbers, like tasks. Without pages and workers, the map runs
+ * again with the items it has.
  */
 export interface MapStarted {
   readonly type: "MapStarted";
   readonly task: number;
   readonly attempt: number;
   readonly pages?: readonly MapPage[];
+  /** The eligible workers of a broadcast, in place of pages: each is an item. */
+  readonly workers?: readonly string[];
 }
 
 /** A part of the items of a map, in order: a JSON array of `count` values. */

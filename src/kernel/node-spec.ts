@@ -20,8 +20,31 @@ export interface MapSpec {
   concurrency?: number;
   /** True if no further item starts once the node has failed. Missing means false: all items run. */
   failFast?: boolean;
-  /** Failed items that do not fail the node: a number, or a share such as `"10%"`. Missing means 0. */
+  /** Failed items that do not fail the node: a number, or a share such as `"10%"`. Missing means 0, with a `reduce` all. */
   tolerateFailures?: number | string;
+  /** The job that runs once all items have ended: it reads their results, and its output is that of the node. */
+  reduce?: NodeJob;
+}
+
+/** A node whose job runs once on every eligible worker. */
+export interface BroadcastSpec {
+  /** The job that runs once before. If it fails, the job runs on no worker. */
+  before?: NodeJob;
+  /** The job that runs once all workers have ended: it reads their results, and its output is that of the node. */
+  after?: NodeJob;
+  /** Workers under way at a time. Missing means all. */
+  concurrency?: number;
+  /** Workers that may fail without failing the node: a number, or a share. Missing means 0, with an `after` all. */
+  tolerateFailures?: number | string;
+}
+
+/** A job that runs once for a node with items. Retries, timeout, domain and tags are those of the node. */
+export interface NodeJob {
+  jobName?: string;
+  /** The number that the job was registered with. */
+  jobId?: number | string;
+  /** Text; objects as JSON. */
+  nodeParams?: string;
 }
 
 /** A task as definitions and histories describe it: a node of a DAG, a sub-task, or what code asked for. */
@@ -63,10 +86,12 @@ export interface NodeSpec {
   workerTags?: string[];
   /** The designated worker: its id or its address. No other worker runs the task. */
   worker?: string;
-  /** Missing means `MAP` if there is a `map`, else `STANDALONE`. */
+  /** Missing means `BROADCAST` if there is a `broadcast`, `MAP` or `MAP_REDUCE` if there is a `map`, else `STANDALONE`. */
   executeType?: ExecuteType;
   /** The job runs once for each item. */
   map?: MapSpec;
+  /** The job runs once on every eligible worker. */
+  broadcast?: BroadcastSpec;
   /** Definition of a nested workflow. Without a version, the newest at submit. */
   workflowName?: string;
   workflowVersion?: string;

@@ -1,5 +1,14 @@
 import { assert } from "../base/assert.ts";
-import type { MapSpec, NodeId, NodeSpec, NodeType, WhenParentEnds } from "./node-spec.ts";
+import type {
+  BroadcastSpec,
+  ExecuteType,
+  MapSpec,
+  NodeId,
+  NodeJob,
+  NodeSpec,
+  NodeType,
+  WhenParentEnds,
+} from "./node-spec.ts";
 import { defaultRetryPolicy, type RetryPolicy } from "./retry.ts";
 
 /** Settings of a node of a definition, or a sub-task, for running it. */
@@ -31,17 +40,25 @@ export interface TaskDefinition {
 
 /** Settings of a map; each of its items runs with the other settings of the task. */
 export interface MapSettings {
-  readonly items: string | readonly unknown[];
+  /** Undefined for a broadcast, whose items are the eligible workers. */
+  readonly items: string | readonly unknown[] | undefined;
   readonly concurrency: number | undefined;
   readonly failFast: boolean;
   readonly tolerateFailures: number | string;
+  /** The jobs that run once, before all items and after them. */
+  readonly hooks: readonly MapHook[];
+}
+
+/** A job that a map runs once. The one after the items reads their results, and decides how the map ends. */
+export interface MapHook extends NodeJob {
+  readonly name: "before" | "after" | "reduce";
 }
 
 const defaultTimeoutSeconds = 3600;
 
 const kinds = { 1: "job", 2: "decision", 3: "nested" } as const satisfies Record<NodeType, string>;
 
-/** A map is a job node with items. */
+/** A map is a job node with items; those of a broadcast are the eligible workers. */
 export type TaskKind = (typeof kinds)[NodeType] | "map";
 
 /** Numbers of node types, as in dag-specs and rows: the inverse of `kinds`. */
@@ -51,10 +68,20 @@ export const nodeTypes: { readonly [Type in NodeType as (typeof kinds)[Type]]: T
   nested: 3,
 };
 
-export function kindOf({ nodeType, map }: Pick<NodeSpec, "nodeType" | "map">): TaskKind {
-  const kind: TaskKind | undefined = kinds[nodeType ?? nodeTypes.job];
+export function kindOf(node: NodeWithItems & Pick<NodeSpec, "nodeType">): TaskKind {
+  const kind: TaskKind | undefined = kinds[node.nodeType ?? nodeTypes.job];
   assert(kind !== undefined, "a node's type is 1, 2 or 3");
-  return kind === "job" && (map ?? null) !== null ? "map" : kind;
+  return kind === "job" && ((node.map ?? null) !== null || isBroadcast(node)) ? "map" : kind;
+}
+
+type NodeWithItems = Pick<NodeSpec, "map" | "broadcast" | "executeType">;
+
+/** PowerJob's number and word for a broadcast. */
+export const broadcastTypes: readonly (ExecuteType | undefined)[] = [2, "BROADCAST"];
+
+/** True for a node whose job runs once on every eligible worker. */
+export function isBroadcast({ broadcast, executeType }: NodeWithItems): boolean {
+  return (broadcast ?? null) !== null || broadcastTypes.includes(executeType);
 }
 
 /** The number of items of so many that may fail without failing their map. */
@@ -63,8 +90,29 @@ export function toleratedFailures({ tolerateFailures }: Pick<MapSettings, "toler
   return Math.floor((Number.parseFloat(tolerateFailures) * total) / 100);
 }
 
-function mapSettings({ items, concurrency, failFast, tolerateFailures }: MapSpec): MapSettings {
-  return { items, concurrency, failFast: failFast ?? false, tolerateFailures: tolerateFailures ?? 0 };
+/** A hook after the items sees the failed ones and decides, so it tolerates all unless the node says otherwise. */
+function mapSettings({ items, concurrency, failFast, tolerateFailures, reduce }: MapSpec): MapSettings {
+  const hooks: MapHook[] = (reduce ?? null) === null ? [] : [{ ...reduce, name: "reduce" }];
+  const tolerated = tolerateFailures ?? (hooks.length === 0 ? 0 : "100%");
+  return { items, concurrency, failFast: failFast ?? false, tolerateFailures: tolerated, hooks };
+}
+
+function broadcastSettings({ before, after, concurrency, tolerateFailures }: BroadcastSpec): MapSettings {
+  const hooks: MapHook[] = [];
+  if ((before ?? null) !== null) hooks.push({ ...before, name: "before" });
+  if ((after ?? null) !== null) hooks.push({ ...after, name: "after" });
+  const tolerated = tolerateFailures ?? ((after ?? null) === null ? 0 : "100%");
+  return {
+    items: undefined,
+    concurrency: concurrency ?? Infinity,
+    failFast: false,
+    tolerateFailures: tolerated,
+    hooks,
+  };
+}
+
+function settingsOf(node: NodeWithItems): MapSettings {
+  return (node.map ?? null) === null ? broadcastSettings(node.broadcast ?? {}) : mapSettings(node.map as MapSpec);
 }
 
 /** The timeout of one attempt. */
@@ -104,6 +152,6 @@ export function defineTask(node: NodeSpec, name: string): TaskDefinition {
     workflowName: node.workflowName ?? (kind === "nested" && node.jobId !== undefined ? String(node.jobId) : undefined),
     workflowVersion: node.workflowVersion,
     whenParentEnds: node.whenParentEnds,
-    map: kind === "map" && node.map !== undefined ? mapSettings(node.map) : undefined,
+    map: kind === "map" ? settingsOf(node) : undefined,
   };
 }

@@ -3,8 +3,8 @@ import { EngineError } from "../../base/error.ts";
 import { durationMsMax, durationSecondsMax } from "../../base/time-limits.ts";
 import type { DagSpec, EdgeSpec } from "./dag-spec.ts";
 import type { NodeId, NodeSpec } from "../node-spec.ts";
-import { nodeTypes } from "../task-definition.ts";
-import { executeTypeProblem, mapProblem } from "./check-map.ts";
+import { isBroadcast, kindOf, nodeTypes } from "../task-definition.ts";
+import { itemsProblem } from "./check-map.ts";
 import { taskNames } from "./task-names.ts";
 
 /**
@@ -189,11 +189,13 @@ function checkNode(workflow: string, place: number, node: unknown): void {
   const task = (): string => `${workflow}, task ${preview(node["nodeName"] ?? node["nodeId"])}`;
   checkFields(task, node, nodeRules);
   if (isObject(node["retryPolicy"])) checkFields(() => `${task()}, retryPolicy`, node["retryPolicy"], retryPolicyRules);
-  const hasMap = (node["map"] ?? null) !== null;
-  const problem = (hasMap ? mapProblem(node["map"]) : undefined) ?? executeTypeProblem(node["executeType"], hasMap);
+  const problem = itemsProblem(node);
   if (problem !== undefined) throw invalid(task(), problem);
-  if (hasMap && (node["nodeType"] ?? nodeTypes.job) !== nodeTypes.job)
-    throw invalid(task(), "only a job node has a map");
+  const isJob = (node["nodeType"] ?? nodeTypes.job) === nodeTypes.job;
+  if (!isJob && kindOf({ ...node, nodeType: nodeTypes.job }) === "map")
+    throw invalid(task(), "only a job node has a map or a broadcast");
+  if (isBroadcast(node) && node["worker"] !== undefined)
+    throw invalid(task(), "a broadcast runs on every eligible worker: it designates none");
   if (node["nodeType"] === nodeTypes.nested && (node["workflowName"] ?? node["jobId"] ?? null) === null) {
     throw invalid(task(), "a nested workflow needs a workflowName or a jobId");
   }

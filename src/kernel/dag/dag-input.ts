@@ -14,13 +14,22 @@ export type DagInput =
   | { readonly type: "UpdateParams"; readonly task: number; readonly params: string }
   | { readonly type: "AddSubTask"; readonly parent: number; readonly node: NodeSpec }
   | DecisionEvaluated
-  | ItemsListed;
+  | ItemsListed
+  | WorkersGone;
 
 export interface ItemsListed extends TaskAttempt {
   readonly type: "ItemsListed";
   readonly pages: readonly MapPage[];
+  /** The eligible workers, in place of the pages of a broadcast. */
+  readonly workers?: readonly string[];
   /** Why there are no items. */
   readonly failure?: Failure;
+}
+
+/** Workers of a broadcast have left the cluster: what waits for them never starts. */
+export interface WorkersGone extends TaskAttempt {
+  readonly type: "WorkersGone";
+  readonly workers: readonly string[];
 }
 
 export interface DecisionEvaluated extends TaskAttempt {

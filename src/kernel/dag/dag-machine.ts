@@ -20,6 +20,7 @@ import {
   onCompletion,
   onDecisionEvaluated,
   onItemsListed,
+  onWorkersGone,
 } from "./reports.ts";
 import { addSubTask, stop, updateContext, updateParams } from "./requests.ts";
 
@@ -82,6 +83,8 @@ export class DagMachine extends MachineBase<DagState> {
         return onDecisionEvaluated(transition, input);
       case "ItemsListed":
         return onItemsListed(transition, input);
+      case "WorkersGone":
+        return onWorkersGone(transition, input);
       case "ChildEnded":
         return onChildEnded(transition, input);
       case "TimerDue":

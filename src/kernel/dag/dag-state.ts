@@ -92,16 +92,14 @@ export class DagState extends ItemBase implements WaitsOwner {
   }
 
   override definition(task: number): TaskDefinition {
-    if (task >= firstItemNumber) {
-      const { definition, first } = this.items.get(task);
-      return { ...definition, name: `${definition.name}[${task - first}]` };
-    }
+    if (task >= firstItemNumber) return this.items.get(task).definitionOf(task);
     const definition = this.graph.tasks[task] ?? this.#added.definition(task);
     assert(definition !== undefined, "a task number is below the instance's size");
     return definition;
   }
 
   override params(task: number): string | undefined {
+    if (task >= firstItemNumber && this.items.get(task).hookOf(task) !== undefined) return this.definition(task).params;
     const node = this.nodeOf(task);
     return this.#params?.get(node) ?? this.definition(node).params;
   }
@@ -254,7 +252,7 @@ export class DagState extends ItemBase implements WaitsOwner {
     this.endedAt = at;
     this.pausing = false;
     this.failing = false;
-    for (const items of this.items.all()) if (items.waiting > 0) this.closeItems(items);
+    for (const items of this.items.all()) if (items.isOpen) this.closeItems(items);
     for (const task of this.retryWaits.numbers) this.recordOf(task).retryAt = undefined;
     this.#forgetQueues();
   }

@@ -47,8 +47,10 @@ export abstract class ItemBase extends InstanceBase {
     return task < firstItemNumber ? task : this.items.get(task).task;
   }
 
-  startMap({ task, pages }: MapStarted, at: number): void {
-    const items = pages === undefined ? this.items.ofTask(task) : this.items.add(task, pages, this.definition(task));
+  startMap(event: MapStarted, at: number): void {
+    const { task, pages, workers } = event;
+    const isAgain = pages === undefined && workers === undefined;
+    const items = isAgain ? this.items.ofTask(task) : this.items.add(event, this.definition(task));
     assert(items !== undefined, "a map that runs again has its items");
     this.items.running.add(items);
     this.recordOf(task).startedAt = at;

@@ -1,5 +1,5 @@
 import { assert } from "../../base/assert.ts";
-import type { MapPage } from "../event.ts";
+import type { MapStarted } from "../event.ts";
 import type { TaskDefinition } from "../task-definition.ts";
 import { firstItemNumber, MapItems } from "./map-items.ts";
 
@@ -11,10 +11,10 @@ export class ItemTable {
   #next = firstItemNumber;
 
   /** Lists the items of a map task, in place of earlier ones. */
-  add(task: number, pages: readonly MapPage[], definition: TaskDefinition): MapItems {
+  add({ task, pages, workers }: MapStarted, definition: TaskDefinition): MapItems {
     this.forget(task);
-    const items = new MapItems(task, this.#next, pages, definition);
-    this.#next += items.count;
+    const items = new MapItems(definition, { task, first: this.#next, pages, workers });
+    this.#next += items.size;
     this.#maps.set(task, items);
     return items;
   }

@@ -41,7 +41,8 @@ function endMap(transition: DagTransition, items: MapItems): void {
   const { task } = items;
   const attempt = state.attempt(task);
   if (!items.isFailed) {
-    transition.emit({ type: "TaskSucceeded", task, attempt, output: items.summary() });
+    const { output } = items;
+    transition.emit({ type: "TaskSucceeded", task, attempt, ...(output !== undefined && { output }) });
     return;
   }
   const wasFailing = state.failing;
@@ -49,7 +50,11 @@ function endMap(transition: DagTransition, items: MapItems): void {
   if (state.isHardFailure(task)) followFailure(transition, task, wasFailing);
 }
 
-function failureOf({ failed, count, firstFailure }: MapItems): Failure {
+function failureOf({ failed, count, firstFailure, hookFailure }: MapItems): Failure {
+  if (hookFailure !== undefined) {
+    const { name, message } = hookFailure;
+    return { type: "MAP_FAILED", message: `its ${name} job failed: ${message}`.slice(0, 1000), retryable: false };
+  }
   const first = firstFailure === undefined ? "" : `; item ${firstFailure.index}: ${firstFailure.message}`;
   const message = `${failed} of ${count} items failed${first}`.slice(0, 1000);
   return { type: "MAP_FAILED", message, retryable: false };

@@ -1,4 +1,5 @@
 import { EngineError } from "../../base/error.ts";
+import { attemptIds } from "../address.ts";
 import type { Execution } from "../event.ts";
 import type { Failure } from "../failure.ts";
 import type { AttemptEnded, AttemptsWithdrawn, ChildEnded, CompleteTask, Outcome } from "../input.ts";
@@ -19,7 +20,7 @@ import {
 import { Phase } from "../task-state.ts";
 import { advance } from "./advance.ts";
 import type { NodeSpec } from "../node-spec.ts";
-import type { DecisionEvaluated, ItemsListed } from "./dag-input.ts";
+import type { DecisionEvaluated, ItemsListed, WorkersGone } from "./dag-input.ts";
 import type { DagTransition } from "./dag-transition.ts";
 import { decisionEdges, edgesNotTaken } from "./decision.ts";
 import { followFailure } from "./following-failure.ts";
@@ -82,11 +83,31 @@ export function onDecisionEvaluated(transition: DagTransition, report: DecisionE
 }
 
 /** The items of a map are known, or why there are none. */
-export function onItemsListed(transition: DagTransition, { task, attempt, pages, failure }: ItemsListed): void {
-  if (!isAwaited(transition.state, { task, attempt })) return transition.drop();
-  if (failure === undefined) transition.emit({ type: "MapStarted", task, attempt, pages });
-  else fail(transition, task, failure);
+export function onItemsListed(transition: DagTransition, input: ItemsListed): void {
+  const { state } = transition;
+  const { task, attempt, pages, workers, failure } = input;
+  if (!isAwaited(state, input) || state.items.isRunning(task)) return transition.drop();
+  if (failure !== undefined) fail(transition, task, failure);
+  else if (workers === undefined) transition.emit({ type: "MapStarted", task, attempt, pages });
+  else transition.emit({ type: "MapStarted", task, attempt, workers });
   advance(transition);
+}
+
+/** Fails the items of a broadcast that wait for workers which are gone. What runs is lost with its worker, and waits then. */
+export function onWorkersGone(transition: DagTransition, input: WorkersGone): void {
+  const { state, address } = transition;
+  const items = state.items.ofTask(input.task);
+  if (items === undefined || state.status !== "Running" || state.pausing || !isAwaited(state, input))
+    return transition.drop();
+  const waiting = items.waitingFor(new Set(input.workers));
+  if (waiting.length === 0) return transition.drop();
+  transition.command({ type: "AbortTasks", attemptIds: attemptIds(address, waiting, state) });
+  for (const item of waiting) fail(transition, item, goneFailure(state.definition(item).worker ?? ""));
+  advance(transition);
+}
+
+function goneFailure(worker: string): Failure {
+  return { type: "WORKER_GONE", message: `worker "${worker}" is gone`, retryable: false };
 }
 
 export function onChildEnded(transition: DagTransition, report: ChildEnded): void {
