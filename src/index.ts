@@ -31,6 +31,7 @@ export type {
   Job,
   CompleteLaterOptions,
   JobContext,
+  MapResult,
   ProgressReport,
   JobFunction,
   JobOptions,
@@ -39,7 +40,7 @@ export type {
 } from "./authoring/job.ts";
 export type { StandardSchema } from "./authoring/standard-schema.ts";
 export { Task } from "./authoring/task.ts";
-export { type MapOptions, TaskBuilder } from "./authoring/task-builder.ts";
+export { type BroadcastOptions, type MapOptions, type OneJob, TaskBuilder } from "./authoring/task-builder.ts";
 export { Workflow } from "./authoring/workflow.ts";
 export { WorkflowBuilder } from "./authoring/workflow-builder.ts";
 export type { Jsonified } from "./authoring/jsonified.ts";
@@ -118,7 +119,7 @@ export { Executor } from "./engine/executor.ts";
 export type { InstanceChange } from "./engine/instance-change.ts";
 export type { TaskAttempt } from "./views/attempt-view.ts";
 export type { ItemCounts } from "./kernel/dag/map-items.ts";
-export type { MapItem, MapItemPage, ItemFilter } from "./views/item-view.ts";
+export type { MapHookRun, MapItem, MapItemPage, ItemFilter } from "./views/item-view.ts";
 export type { FailedTask, InstanceView, TaskDetails, TaskView } from "./views/instance-view.ts";
 export type {
   ChildWait,

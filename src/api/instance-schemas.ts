@@ -102,23 +102,26 @@ export const mapItemsQuery = z.object({
   cursor,
 });
 
+const mapItem = z.object({
+  index: z.number().int().meta({ description: "Its place in the list, from 0." }),
+  item: json.optional(),
+  status: z.string(),
+  cause: z.string().optional(),
+  attempt: z.number().int(),
+  worker: z.string().optional(),
+  startedAt: epochMs.optional(),
+  endedAt: epochMs.optional(),
+  retryAt: epochMs.optional(),
+  failure: failure.partial({ stack: true }).optional(),
+  output: json.optional(),
+});
+
 export const mapItems = z.object({
   counts: itemCounts,
-  items: z.array(
-    z.object({
-      index: z.number().int().meta({ description: "Its place in the list, from 0." }),
-      item: json.optional(),
-      status: z.string(),
-      cause: z.string().optional(),
-      attempt: z.number().int(),
-      worker: z.string().optional(),
-      startedAt: epochMs.optional(),
-      endedAt: epochMs.optional(),
-      retryAt: epochMs.optional(),
-      failure: failure.partial({ stack: true }).optional(),
-      output: json.optional(),
-    }),
-  ),
+  items: z.array(mapItem),
+  hooks: z
+    .array(mapItem.omit({ index: true, item: true }).extend({ name: z.enum(["before", "after", "reduce"]) }))
+    .meta({ description: "The reduce of a map, and the jobs before and after a broadcast." }),
   next: z.string().nullable().meta({ description: "The cursor of the next page; null on the last." }),
 });
 

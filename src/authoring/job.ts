@@ -1,6 +1,7 @@
 import { EngineError } from "../base/error.ts";
 import type { ContextLog } from "../base/context-log.ts";
 import { preview } from "../base/preview.ts";
+import type { Failure } from "../kernel/failure.ts";
 import { SettingCheck } from "./setting-check.ts";
 import type { StandardSchema } from "./standard-schema.ts";
 import type { Task } from "./task.ts";
@@ -79,6 +80,11 @@ export interface JobContext {
   readonly item: unknown;
   /** The place of the item in the list, from 0; undefined for any other task. */
   readonly index: number | undefined;
+  /**
+   * Reads the results of the items, in order and a page at a time: for a job that reduces a map, or runs after a broadcast.
+   * Items that failed are among them. Throws TASK_INVALID in any other job.
+   */
+  results(): AsyncIterable<MapResult>;
   /** `ctx.log.info("text")`, or with fields: `ctx.log.info({ rows }, "text")`. Lines are kept with the task where a server runs it. */
   readonly log: ContextLog;
   /** Adds a task that runs after this one. It is added to the instance when this attempt succeeds. */
@@ -97,6 +103,18 @@ export interface JobContext {
    * message. Not durable. Throws OPTION_INVALID.
    */
   progress(report: ProgressReport, message?: string): void;
+}
+
+/** How one item of a map ended, or the job on one worker of a broadcast. */
+export interface MapResult {
+  /** Its place in the list, from 0. */
+  readonly index: number;
+  /** The item; of a broadcast, the address of the worker. */
+  readonly item: unknown;
+  readonly status: string;
+  readonly output: unknown;
+  /** The failure of its last attempt, if it failed. */
+  readonly failure: Failure | undefined;
 }
 
 /** Options of `ctx.completeLater`. */

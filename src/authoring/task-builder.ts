@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { copyAsJson } from "../base/json-text.ts";
-import { mapProblem } from "../kernel/dag/check-map.ts";
-import type { MapSpec } from "../kernel/node-spec.ts";
+import { broadcastProblem, mapProblem } from "../kernel/dag/check-map.ts";
+import type { BroadcastSpec, MapSpec, NodeJob } from "../kernel/node-spec.ts";
 import type { RetryPolicy } from "../kernel/retry.ts";
 import { nodeTypes } from "../kernel/task-definition.ts";
 import { type CodeWorkflow, isCodeWorkflow } from "./code-workflow.ts";
@@ -23,9 +23,24 @@ export interface MapOptions {
   concurrency?: number;
   /** Starts no further item once more have failed than are tolerated. Default: false, all items run. */
   failFast?: boolean;
-  /** Failed items that do not fail the task: a number, or a share such as `"10%"`. Default 0. */
+  /** Failed items that do not fail the task: a number, or a share such as `"10%"`. Default 0; with a reduce, all. */
   tolerateFailures?: number | string;
 }
+
+/** Settings of a broadcast: each eligible worker runs the job once. */
+export interface BroadcastOptions {
+  /** The job that runs once before, on any worker: if it fails, so does the task. */
+  before?: OneJob;
+  /** The job that runs once after, on any worker: it reads the workers' results, and its output is that of the task. */
+  after?: OneJob;
+  /** Workers under way at a time. Default: all. */
+  concurrency?: number;
+  /** Workers that may fail without failing the task: a number, or a share such as `"10%"`. Default 0; with `after`, all. */
+  tolerateFailures?: number | string;
+}
+
+/** A job, or the name it is registered under; with params as an object of both. */
+export type OneJob = Job | string | { readonly job: Job | string; readonly params?: unknown };
 
 /** The work of a task: exactly one of these. */
 interface Work {
@@ -56,6 +71,8 @@ export class TaskBuilder<Params = unknown> {
   #skipWhenFailed = false;
   #enabled = true;
   #map: MapSpec | undefined;
+  #reduce: OneJob | undefined;
+  #broadcast: BroadcastOptions | undefined;
 
   constructor(name: string) {
     this.#name = name;
@@ -160,6 +177,29 @@ export class TaskBuilder<Params = unknown> {
     return this;
   }
 
+  /**
+   * Adds to a map the job that runs once when all items have ended: it reads their results with `ctx.results()`, failures
+   * included, and its output is that of the task. A map with a reduce tolerates all failures unless it says otherwise.
+   */
+  withReduce(name: string, params?: unknown): this;
+  withReduce<P, O, Input>(job: Job<P, O, Input>, ...params: ParamsArgument<Input>): this;
+  withReduce(job: Job | string, params?: unknown): this {
+    this.#reduce = { job, params };
+    return this;
+  }
+
+  /**
+   * Runs the job once on every worker that has it, and the task's tags, when the task starts. Workers that come later do not
+   * run it; for one that is gone it fails.
+   */
+  withBroadcast(options: BroadcastOptions = {}): this {
+    const check = new SettingCheck("TASK_INVALID", `task ${preview(this.#name)}`);
+    const known = { before: true, after: true, concurrency: true, tolerateFailures: true } as const;
+    check.options(options, known, "the options of its broadcast");
+    this.#broadcast = options;
+    return this;
+  }
+
   /** Makes the task a decision: a CEL expression over `context` and `outputs`, whose result chooses among its successors. */
   withDecision(expression: string): this {
     this.#work.decision = expression;
@@ -199,9 +239,31 @@ export class TaskBuilder<Params = unknown> {
     // The items of a map without params are its params.
     const checked = this.#map !== undefined && job?.params === undefined ? undefined : job?.job;
     const text = paramsText({ taskName: this.#name, job: checked, params: job?.params });
-    const map = this.#map && { executeType: "MAP" as const, map: copyMap(this.#map, this.#name) };
-    const node: TaskNode = { ...named("job"), jobName: job?.name ?? "", ...map };
+    const node: TaskNode = { ...named("job"), jobName: job?.name ?? "", ...this.#itemFields() };
     return text === undefined ? node : { ...node, nodeParams: text };
+  }
+
+  #itemFields(): Pick<TaskNode, "executeType" | "map" | "broadcast"> {
+    const broadcast = this.#broadcastSpec();
+    if (broadcast !== undefined) return { executeType: "BROADCAST", broadcast };
+    const map = this.#mapSpec();
+    if (map === undefined) return {};
+    return { executeType: map.reduce === undefined ? "MAP" : "MAP_REDUCE", map: copyMap(map, this.#name) };
+  }
+
+  #mapSpec(): MapSpec | undefined {
+    if (this.#map === undefined || this.#reduce === undefined) return this.#map;
+    return { ...this.#map, reduce: nodeJob(this.#reduce, this.#name) };
+  }
+
+  #broadcastSpec(): BroadcastSpec | undefined {
+    if (this.#broadcast === undefined) return undefined;
+    const { before, after, ...limits } = this.#broadcast;
+    return {
+      ...limits,
+      ...(before !== undefined && { before: nodeJob(before, this.#name) }),
+      ...(after !== undefined && { after: nodeJob(after, this.#name) }),
+    };
   }
 
   /** Leaves defaults out of the node, except the timeout: a file without one means an hour. */
@@ -221,7 +283,7 @@ export class TaskBuilder<Params = unknown> {
     new SettingCheck("TASK_INVALID", "a task").name("its name", this.#name);
     const check = new SettingCheck("TASK_INVALID", `task ${preview(this.#name)}`);
     checkWork(check, this.#work);
-    if (this.#map !== undefined) checkMap(check, this.#work, this.#map);
+    this.#checkItems(check);
     if ("timeoutSeconds" in this.#timeout) check.seconds("timeout", this.#timeout.timeoutSeconds);
     check.wholeNumber("retry count", this.#retryCount, 0);
     check.flag("skipWhenFailed", this.#skipWhenFailed);
@@ -235,6 +297,20 @@ export class TaskBuilder<Params = unknown> {
       if (when !== undefined && typeof when !== "boolean") check.name("when", when);
     }
   }
+
+  #checkItems(check: SettingCheck): void {
+    const map = this.#mapSpec();
+    const broadcast = this.#broadcastSpec();
+    if (this.#reduce !== undefined && map === undefined) check.refuse("a reduce needs a map: withMap");
+    if (map === undefined && broadcast === undefined) return;
+    if (map !== undefined && broadcast !== undefined) check.refuse("it is either a map or a broadcast, not both");
+    if (this.#work.job === undefined)
+      check.refuse("a map runs a job for each item, a broadcast on each worker: give it a job");
+    if (broadcast !== undefined && this.#worker !== undefined)
+      check.refuse("a broadcast runs on every eligible worker: it designates none");
+    const problem = map === undefined ? broadcastProblem(broadcast) : mapProblem(map);
+    if (problem !== undefined) check.refuse(problem);
+  }
 }
 
 function checkWork(check: SettingCheck, work: Work): void {
@@ -247,10 +323,13 @@ function checkWork(check: SettingCheck, work: Work): void {
     check.name("nested workflow", typeof work.nested === "object" ? work.nested?.name : work.nested);
 }
 
-function checkMap(check: SettingCheck, work: Work, map: MapSpec): void {
-  if (work.job === undefined) check.refuse("a map runs a job for each item: give it a job");
-  const problem = mapProblem(map);
-  if (problem !== undefined) check.refuse(problem);
+/** A job that a task with items runs once, as its node has it. */
+function nodeJob(given: OneJob, taskName: string): NodeJob {
+  const isPair = typeof given === "object" && given !== null && "job" in given;
+  const { job, params }: { job: Job | string; params?: unknown } = isPair ? given : { job: given };
+  const isName = typeof job === "string";
+  const text = paramsText({ taskName, job: isName || !isJob(job) ? undefined : job, params });
+  return { jobName: isName ? job : job?.name, ...(text !== undefined && { nodeParams: text }) };
 }
 
 /** The items as JSON has them, without options that were not set. */

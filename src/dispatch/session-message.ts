@@ -1,6 +1,7 @@
 import type { HistoryPage, TurnAnswer, TurnQuestion } from "../kernel/code/turn-question.ts";
 import type { Outcome } from "../kernel/input.ts";
 import type { AttemptDescriptor } from "./attempt-descriptor.ts";
+import type { NumberedAnswer, NumberedQuestion } from "./attempt-question.ts";
 import type { AttemptReport } from "./attempt-report.ts";
 import type { GrantFence } from "./grant-fence.ts";
 import type { TaskLogLine } from "./task-log.ts";
@@ -22,6 +23,8 @@ import type { TaskInputs } from "./task-run.ts";
  *   until the worker has answered, or has closed the grant and does not list the attempt.
  * - M6 A question about code has a number, and is repeated unchanged until it is answered; an answer names the number and
  *   the prefix of the history that it is about. Any other is dropped.
+ * - M7 A question of a running job has a number, which its worker uses once, and is repeated unchanged until it is answered
+ *   or its attempt has ended. Whatever it changes is changed once.
  */
 export type WorkerMessage =
   | Hello
@@ -32,7 +35,8 @@ export type WorkerMessage =
   | Logged
   | Reported
   | TurnAnswered
-  | HistoryAsked;
+  | HistoryAsked
+  | QuestionAsked;
 
 export type MemberMessage =
   | Welcome
@@ -43,7 +47,17 @@ export type MemberMessage =
   | Goodbye
   | TurnAsked
   | TurnWithdrawn
-  | History;
+  | History
+  | QuestionAnswered;
+
+/** A running job asks its instance. */
+export interface QuestionAsked extends NumberedQuestion {
+  readonly type: "QuestionAsked";
+}
+
+export interface QuestionAnswered extends NumberedAnswer {
+  readonly type: "QuestionAnswered";
+}
 
 /** Identifies one grant of an attempt. */
 export interface GrantKey {

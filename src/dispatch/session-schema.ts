@@ -25,6 +25,7 @@ import {
   text,
   textLike,
 } from "./schema.ts";
+import type { AttemptQuestion, QuestionFailure } from "./attempt-question.ts";
 import type { GrantFence } from "./grant-fence.ts";
 import type {
   AbortOrder,
@@ -51,6 +52,8 @@ import type {
   Result,
   RunningAttempt,
   LeaseRenewal,
+  QuestionAnswered,
+  QuestionAsked,
   Renewed,
   Reported,
   ReportOfAttempt,
@@ -158,6 +161,10 @@ const progress = object<TaskProgress>({
 
 const reportOfAttempt = object<ReportOfAttempt>({ attemptId: name, progress: optional(progress) });
 
+const attemptQuestion = taggedUnion("type", {
+  ListResults: object<AttemptQuestion>({ type: anything, from: count }),
+} satisfies Record<AttemptQuestion["type"], Schema>);
+
 /** The id is the name of a document, which has at most 700 characters. */
 const jobDetails = object<JobDetails>({
   id: textLike(/^[^@\p{C}]{1,500}@[\w-]{1,100}$/u, "name@signature, of at most 500 and 100 characters"),
@@ -214,6 +221,7 @@ const workerMessage = taggedUnion("type", {
     answer: turnAnswer,
   }),
   HistoryAsked: object<HistoryAsked>({ type: anything, turn: count, from: count }),
+  QuestionAsked: object<QuestionAsked>({ type: anything, question: count, attemptId: name, body: attemptQuestion }),
   Result: object<Result>({ type: anything, ...keyFields, outcome, startedAt: time }),
   Refused: object<GrantRefusal>({ type: anything, ...keyFields, why: text({ max: 10_000 }) }),
   Leaving: object<Leaving>({ type: anything }),
@@ -262,6 +270,14 @@ const memberMessage = taggedUnion("type", {
     turn: count,
     from: count,
     page: object<HistoryPage>({ turns: turnEvents, next: count }),
+  }),
+  QuestionAnswered: object<QuestionAnswered>({
+    type: anything,
+    question: count,
+    answer: anything,
+    failure: optional(
+      object<QuestionFailure>({ code: optional(text({ max: 200 })), message: text({ max: Infinity }) }),
+    ),
   }),
 } satisfies Record<MemberMessage["type"], Schema>);
 

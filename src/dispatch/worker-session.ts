@@ -6,6 +6,7 @@ import type { ClusterTimings } from "../cluster/timings.ts";
 import type { Outcome } from "../kernel/input.ts";
 import type { Abort } from "./abort.ts";
 import { type AttemptDescriptor, describeAttempt, localNames } from "./attempt-descriptor.ts";
+import { answerQuestion, type AskOwner } from "./attempt-question.ts";
 import type { OnReport } from "./attempt-report.ts";
 import type { GrantFence } from "./grant-fence.ts";
 import { type AnnouncedAttempt, type ReportedResult, SessionAttempt, type StoppingAttempt } from "./session-attempt.ts";
@@ -20,6 +21,7 @@ import {
   type JobDetails,
   type LoggedLine,
   type MemberMessage,
+  type QuestionAsked,
   type GrantRefusal,
   type Result,
   type RunningAttempt,
@@ -51,6 +53,8 @@ export interface SessionParts {
   readonly prepareGrant?: ((session: WorkerSession, domain: string) => Promise<boolean> | undefined) | undefined;
   readonly onTaskLog?: OnTaskLog | undefined;
   readonly onReport?: OnReport | undefined;
+  /** Asks the owner of an instance on behalf of an attempt that runs on the worker. */
+  readonly ask?: AskOwner | undefined;
   /** Called with the details of its jobs when a worker has connected. */
   readonly onJobs?: ((jobs: readonly JobDetails[], namespace: string) => void) | undefined;
   /** Questions about code; undefined where code runs in this process only. */
@@ -94,6 +98,8 @@ export class WorkerSession implements ConnectedWorker {
   /** Aborted attempts that the worker may not have stopped yet. */
   readonly #stopping = new Set<StoppingAttempt>();
   readonly #turns: SessionTurns | undefined;
+  /** Questions of its jobs that are being answered, by number. */
+  readonly #questions = new Set<number>();
   #announced: WorkerAnnouncement;
   #link: Link | undefined;
   /** True if no hello has come over the link yet. */
@@ -285,6 +291,8 @@ export class WorkerSession implements ConnectedWorker {
         return this.#turns?.onAnswered(message);
       case "HistoryAsked":
         return void this.#turns?.onHistoryAsked(message);
+      case "QuestionAsked":
+        return void this.#onQuestion(message);
       case "Leaving":
         return this.#end("left");
       case "Logged":
@@ -296,6 +304,16 @@ export class WorkerSession implements ConnectedWorker {
         }
         return;
     }
+  }
+
+  /** A worker asks for attempts that were granted to it only. It repeats a question that it finds unanswered. */
+  async #onQuestion({ question, attemptId, body }: QuestionAsked): Promise<void> {
+    const attempt = this.#attempts.get(attemptId);
+    if (attempt?.isFollowed !== true || this.#questions.has(question)) return;
+    this.#questions.add(question);
+    const answer = await answerQuestion(this.#parts.ask, attempt.descriptor, { question, body });
+    this.#questions.delete(question);
+    this.send({ type: "QuestionAnswered", ...answer });
   }
 
   /** Passes a log line on if its attempt was granted to this worker and an owner follows it. */

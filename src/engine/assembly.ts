@@ -12,7 +12,7 @@ import { Expressions } from "../expressions/expression.ts";
 import type { MachineLimits } from "../kernel/machine.ts";
 import { ClusterMember } from "../member/cluster-member.ts";
 import { LoneWorkers } from "../member/lone-workers.ts";
-import type { RemoteWorkersParts } from "../member/remote-workers.ts";
+import type { WorkerServices } from "../member/remote-workers.ts";
 import { CallClient } from "../runtime/call-client.ts";
 import { CallHandler } from "../runtime/call-handler.ts";
 import { CompletionTokens } from "../runtime/completion-tokens.ts";
@@ -25,6 +25,7 @@ import { RollbackDetector } from "../stores/rollback-detector.ts";
 import type { DomainRow } from "../stores/store.ts";
 import { EmbeddedWorker } from "../worker/embedded-worker.ts";
 import { ThreadWorker } from "../worker/thread-worker.ts";
+import { AttemptDesk } from "./attempt-desk.ts";
 import { EngineState } from "./engine-state.ts";
 import { Executor, ExecutorState } from "./executor.ts";
 import { JobAnnouncements } from "./job-announcements.ts";
@@ -77,6 +78,7 @@ export class Assembly {
   readonly #expressions = new Expressions();
   readonly #watchdog: Watchdog | undefined;
   readonly #processCode: ProcessCode;
+  readonly #attemptDesk: AttemptDesk;
 
   /** `POOL_SIZE_INVALID`, `JOB_DUPLICATE`, `WORKFLOW_DUPLICATE`, `WORKFLOW_INVALID`. */
   constructor(given: ResolvedOptions) {
@@ -100,6 +102,7 @@ export class Assembly {
     const { random } = options;
     this.relay = member && new Relay({ member, region, workers: this.workerEvents, clock, random, logger });
     this.calls = this.#makeCalls();
+    this.#attemptDesk = new AttemptDesk({ clock, store, calls: this.calls, isOver: () => this.dispatcher.isShutDown });
     const { registry, code } = this.own;
     for (const job of jobs) registry.register(job);
     for (const workflow of workflows) if (!(workflow instanceof Workflow)) code.register(workflow);
@@ -184,6 +187,7 @@ export class Assembly {
       checkSubTasks: (subTasks, parent) => this.namespaces.checkSubTasks(subTasks, parent),
       onTaskLog,
       onReport: (id, report) => this.dispatcher.noteReport(id, report),
+      ask: (attempt, question) => this.#attemptDesk.ask(attempt, question),
       aroundJob,
       loopWatch: this.#watchdog?.loopWatch,
     });
@@ -343,10 +347,12 @@ export class Assembly {
     });
     const client = new CallClient({ clock, random, region, handler, definitions: this.#saver, transport: member });
     const answer = (body: unknown): Promise<unknown> => answerMember(body, this);
-    const checkOutcome: RemoteWorkersParts["checkOutcome"] = (outcome, task) =>
-      this.namespaces.checkOutcome(outcome, task);
-    member?.attach({ region, client, handler, answer, record: () => this.#recordAll() }, checkOutcome);
-    this.loneWorkers?.attach({ region, client }, checkOutcome);
+    const services: WorkerServices = {
+      checkOutcome: (outcome, task) => this.namespaces.checkOutcome(outcome, task),
+      ask: (attempt, question) => this.#attemptDesk.ask(attempt, question),
+    };
+    member?.attach({ region, client, handler, answer, record: () => this.#recordAll() }, services);
+    this.loneWorkers?.attach({ region, client }, services);
     return client;
   }
 

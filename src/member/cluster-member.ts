@@ -32,7 +32,7 @@ import { machineOf } from "./machine-of.ts";
 import { MemberListeners } from "./member-listeners.ts";
 import type { MemberRuntime } from "./member-runtime.ts";
 import { recordAgain } from "./record-again.ts";
-import { RemoteWorkers, type RemoteWorkersParts } from "./remote-workers.ts";
+import { RemoteWorkers, type RemoteWorkersParts, type WorkerServices } from "./remote-workers.ts";
 import { ShardAnnouncer } from "./shard-announcer.ts";
 import { SharedDomains } from "./shared-domains.ts";
 import { SlotSharing } from "./slot-sharing.ts";
@@ -208,8 +208,8 @@ export class ClusterMember implements RegionCluster, CallTransport {
     return this.#membership.id;
   }
 
-  /** Called once, before `open`. `checkOutcome` checks the sub-tasks in the outcomes of remote workers. */
-  attach(runtime: MemberRuntime, checkOutcome: RemoteWorkersParts["checkOutcome"]): void {
+  /** Called once, before `open`. */
+  attach(runtime: MemberRuntime, services: WorkerServices): void {
     this.#attached = runtime;
     const { region } = runtime;
     const { clock, logger, dispatcher, options } = this.#parts;
@@ -224,7 +224,7 @@ export class ClusterMember implements RegionCluster, CallTransport {
       member: () => this.id,
       isLeaseValid: () => this.isLeaseValid(),
       whenCounted: (domain) => this.#domains.quotas.whenCounted(domain),
-      checkOutcome,
+      ...services,
       onTaskLog: this.#parts.onTaskLog,
       onJobs: this.#parts.onJobs,
       onWorkerEvent: this.#parts.onWorkerEvent,

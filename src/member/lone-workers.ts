@@ -13,7 +13,7 @@ import { noHosting } from "../runtime/hosted-attempts.ts";
 import type { Region } from "../runtime/region.ts";
 import { delegate } from "./delegate.ts";
 import { WorkerRecords, type WorkerRecordsParts } from "./worker-records.ts";
-import { RemoteWorkers, type RemoteWorkersParts } from "./remote-workers.ts";
+import { RemoteWorkers, type RemoteWorkersParts, type WorkerServices } from "./remote-workers.ts";
 
 export interface LoneWorkersParts {
   readonly store: WorkerRecordsParts["store"];
@@ -52,10 +52,7 @@ export class LoneWorkers {
   }
 
   /** Called once, before `start`. */
-  attach(
-    { region, client }: { readonly region: Region; readonly client: CallClient },
-    checkOutcome: RemoteWorkersParts["checkOutcome"],
-  ): void {
+  attach({ region, client }: { readonly region: Region; readonly client: CallClient }, services: WorkerServices): void {
     const { address, mayServe, ...parts } = this.#parts;
     this.#region = region;
     this.#workers = new RemoteWorkers({
@@ -71,7 +68,7 @@ export class LoneWorkers {
       isLeaseValid: mayServe,
       whenCounted: () => Promise.resolve(),
       records: this.#records,
-      checkOutcome,
+      ...services,
     });
   }
 

@@ -4,6 +4,7 @@ import { messageOf } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
 import type { WorkerTimings } from "../cluster/timings.ts";
 import type { AttemptDescriptor } from "../dispatch/attempt-descriptor.ts";
+import type { AskOwner } from "../dispatch/attempt-question.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { Link, LinkListener } from "../dispatch/link.ts";
 import type { SessionCode } from "../dispatch/session-turns.ts";
@@ -42,7 +43,12 @@ export interface RemoteWorkersParts {
   readonly records?: Pick<WorkerRecords, "prepareGrant" | "onChanged" | "onGone"> | undefined;
   /** Checks the sub-tasks of an outcome before they join their instance. */
   readonly checkOutcome: (outcome: Outcome, task: TaskOfInstance) => Outcome | Promise<Outcome>;
+  /** Asks the owner of an instance on behalf of an attempt that runs on a worker. */
+  readonly ask: AskOwner;
 }
+
+/** What the rest of a process does for remote workers. */
+export type WorkerServices = Pick<RemoteWorkersParts, "checkOutcome" | "ask">;
 
 /**
  * The remote workers that are connected to this member. A worker may announce attempts that it runs already: shards of this
@@ -57,7 +63,7 @@ export class RemoteWorkers {
 
   constructor(parts: RemoteWorkersParts) {
     this.#parts = parts;
-    const { clock, logger, timings, dispatcher, member, isLeaseValid, checkOutcome, onTaskLog, onJobs } = parts;
+    const { clock, logger, timings, dispatcher, member, isLeaseValid, checkOutcome, ask, onTaskLog, onJobs } = parts;
     const { records, code, onWorkerEvent } = parts;
     this.#sessions = new WorkerSessions({
       clock,
@@ -68,6 +74,7 @@ export class RemoteWorkers {
       mayServe: isLeaseValid,
       fenceOf: (run) => run.fence,
       checkOutcome,
+      ask,
       onTaskLog,
       onJobs,
       onWorkerEvent,

@@ -88,6 +88,7 @@ export class DagActor extends InstanceActor<DagMachine> {
   #inputsOfItem(item: number, context: Payloads, outputs: Payloads): TaskInputs | Promise<TaskInputs> {
     const items = this.machine.state.items.get(item);
     const inputs = { context: smallTexts(context), outputs: smallTexts(outputs) };
+    if (items.hookOf(item) !== undefined) return inputs;
     const withItem = (value: string): TaskInputs => ({ ...inputs, item: { index: item - items.first, value } });
     this.#itemPages ??= new ItemPages((refs) => this.shard.readPayloads(this.key, refs));
     const text = this.#itemPages.textOf(items, item);
@@ -205,7 +206,7 @@ export class DagActor extends InstanceActor<DagMachine> {
     const { name: taskName, map } = this.machine.state.definition(task);
     const work = loopWatch?.enter("decision", this.id, this.definition.name, taskName) ?? 0;
     try {
-      const source = map === undefined ? (this.machine.state.params(task) ?? "") : map.items;
+      const source = map === undefined ? (this.machine.state.params(task) ?? "") : (map.items ?? []);
       const ok =
         typeof source === "string" ? this.shard.expressions.evaluate(source, inputs, this.#timeBudget) : source;
       if (map === undefined) return { type: "DecisionEvaluated", task, attempt, value: { ok } };

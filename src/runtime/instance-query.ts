@@ -4,6 +4,7 @@ import { parseOptional } from "../code/values.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import { attemptId } from "../kernel/address.ts";
 import { DagMachine } from "../kernel/dag/dag-machine.ts";
+import { firstItemNumber } from "../kernel/dag/map-items.ts";
 import type { Machine } from "../kernel/machine.ts";
 import type { Payload } from "../kernel/payload.ts";
 import type { InstanceStatus } from "../kernel/status.ts";
@@ -118,11 +119,17 @@ export interface InstanceItems extends ItemPlaces {
 
 /** `TASK_UNKNOWN`; `TASK_INVALID` for a task that is no map. */
 export function listItems({ machine, key }: InstanceActor, given: string | number, filter: ItemFilter): InstanceItems {
-  const task = findTask(machine, given);
+  const task = findMap(machine, given);
   const { name, kind } = machine.state.definition(task);
   if (kind !== "map" || !(machine instanceof DagMachine))
     throw new EngineError("TASK_INVALID", `task "${name}" of instance "${localName(machine.address.id)}" is no map`);
   return { ...viewItems(machine, task, filter), key };
+}
+
+/** An attempt of an item, or of a hook, asks by its own number. `TASK_UNKNOWN`. */
+function findMap(machine: Machine, given: string | number): number {
+  const isItem = typeof given === "number" && given >= firstItemNumber && machine instanceof DagMachine;
+  return isItem && machine.state.has(given) ? machine.state.nodeOf(given) : findTask(machine, given);
 }
 
 /** `INSTANCE_STATE` for a DAG. */

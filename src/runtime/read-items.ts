@@ -2,7 +2,7 @@ import { parseEvents } from "../kernel/event-text.ts";
 import type { Event, TaskFailed, TaskSucceeded } from "../kernel/event.ts";
 import { parseOptional } from "../code/values.ts";
 import type { Store } from "../stores/store.ts";
-import type { ItemPlace, ItemPlaces, MapItem, MapItemPage } from "../views/item-view.ts";
+import type { ItemPlace, ItemPlaces, MapHookRun, MapItem, MapItemPage } from "../views/item-view.ts";
 import { readText } from "./task-inputs.ts";
 
 /** Turns that are read together although no item of the page ended in them. */
@@ -17,11 +17,12 @@ interface ItemEnd {
   readonly at: number;
 }
 
-/** Reads the values and the ends of items from the store. */
+/** Reads the values and the ends of items from the store. With `lengthMax`, the page ends with the output that passes it. */
 export async function readItems(
   store: ItemStore,
   instance: { readonly id: string; readonly key: number },
-  { counts, places, pages, next }: ItemPlaces,
+  { counts, places, pages, hooks, next }: ItemPlaces,
+  { lengthMax = Infinity }: { readonly lengthMax?: number } = {},
 ): Promise<MapItemPage> {
   const { key } = instance;
   const read = (refs: readonly number[]): Promise<string[]> => store.loadPayloads(key, refs);
@@ -30,22 +31,36 @@ export async function readItems(
     const texts = JSON.parse((await readText(items, read)) ?? "[]") as unknown[];
     texts.forEach((value, place) => values.set(first + place, value));
   }
-  const ends = await readEnds(store, instance, places);
-  const items: MapItem[] = [];
-  for (const place of places) {
-    const end = ends.get(place.number);
-    const succeeded = end?.event.type === "TaskSucceeded" ? end.event : undefined;
-    const output = parseOptional(await readText(succeeded?.output, read));
-    items.push(itemOf(place, values.get(place.index), end, output));
+  const ends = await readEnds(store, instance, [...places, ...hooks.map(({ place }) => place)]);
+  const outputOf = async ({ number }: ItemPlace): Promise<string | undefined> => {
+    const event = ends.get(number)?.event;
+    return await readText(event?.type === "TaskSucceeded" ? event.output : undefined, read);
+  };
+  const hookRuns: MapHookRun[] = [];
+  for (const { name, place } of hooks) {
+    const output = parseOptional(await outputOf(place));
+    hookRuns.push({ name, ...runOf(place, ends.get(place.number)), output });
   }
-  return { counts, items, next };
+  const items: MapItem[] = [];
+  let length = 0;
+  for (const place of places) {
+    if (length >= lengthMax) return { counts, items, hooks: hookRuns, next: place.index };
+    const text = await outputOf(place);
+    length += text?.length ?? 0;
+    const { index } = place;
+    items.push({
+      index,
+      item: values.get(index),
+      ...runOf(place, ends.get(place.number)),
+      output: parseOptional(text),
+    });
+  }
+  return { counts, items, hooks: hookRuns, next };
 }
 
-function itemOf(place: ItemPlace, item: unknown, end: ItemEnd | undefined, output: unknown): MapItem {
-  const { index, status, cause, attempt, worker, startedAt, retryAt, failure } = place;
+function runOf(place: ItemPlace, end: ItemEnd | undefined): Omit<MapItem, "index" | "item" | "output"> {
+  const { status, cause, attempt, worker, startedAt, retryAt, failure } = place;
   return {
-    index,
-    item,
     status,
     cause,
     attempt,
@@ -54,7 +69,6 @@ function itemOf(place: ItemPlace, item: unknown, end: ItemEnd | undefined, outpu
     endedAt: end?.at,
     retryAt,
     failure: end?.event.type === "TaskFailed" ? end.event.failure : failure,
-    output,
   };
 }
 

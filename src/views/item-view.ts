@@ -22,10 +22,17 @@ export interface MapItem {
   readonly output: unknown;
 }
 
+/** A job that a map, or a broadcast, runs once. */
+export interface MapHookRun extends Omit<MapItem, "index" | "item"> {
+  readonly name: "before" | "after" | "reduce";
+}
+
 /** A page of the items of a map, in order. */
 export interface MapItemPage {
   readonly counts: ItemCounts;
   readonly items: readonly MapItem[];
+  /** The reduce of a map, and the jobs before and after a broadcast. */
+  readonly hooks: readonly MapHookRun[];
   /** The index with which the next page begins; undefined after the last. */
   readonly next: number | undefined;
 }
@@ -51,6 +58,7 @@ export interface ItemPlaces {
   readonly counts: ItemCounts;
   readonly places: readonly ItemPlace[];
   readonly pages: readonly (MapPage & { readonly first: number })[];
+  readonly hooks: readonly { readonly name: MapHookRun["name"]; readonly place: ItemPlace }[];
   readonly next: number | undefined;
 }
 
@@ -58,6 +66,7 @@ const noItems: ItemPlaces = {
   counts: { total: 0, waiting: 0, running: 0, succeeded: 0, failed: 0, canceled: 0 },
   places: [],
   pages: [],
+  hooks: [],
   next: undefined,
 };
 
@@ -75,6 +84,10 @@ export function viewItems({ state }: DagMachine, task: number, filter: ItemFilte
     counts: items.counts,
     places,
     pages: pagesWith(items, places),
+    hooks: items.settings.hooks.map(({ name }, at) => ({
+      name,
+      place: placeOf(items, items.stateOf(items.count + at)),
+    })),
     next: index < items.count ? index : undefined,
   };
 }

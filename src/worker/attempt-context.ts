@@ -5,16 +5,19 @@ import { toJsonText } from "../base/json-text.ts";
 import { localName } from "../base/namespace.ts";
 import { preview } from "../base/preview.ts";
 import { durationSecondsMax } from "../base/time-limits.ts";
-import type { CompleteLaterOptions, JobContext, ProgressReport } from "../authoring/job.ts";
+import type { CompleteLaterOptions, JobContext, MapResult, ProgressReport } from "../authoring/job.ts";
 import type { Task } from "../authoring/task.ts";
 import type { OnTaskLog } from "../dispatch/task-log.ts";
+import type { AskOwner, AttemptAnswer, AttemptQuestion } from "../dispatch/attempt-question.ts";
 import type { OnReport } from "../dispatch/attempt-report.ts";
 import type { TaskInputs } from "../dispatch/task-run.ts";
+import { firstItemNumber } from "../kernel/dag/map-items.ts";
 import type { NodeSpec } from "../kernel/node-spec.ts";
 import type { ContextPatch } from "../kernel/event.ts";
 import type { Outcome } from "../kernel/input.ts";
 import type { Abort } from "../dispatch/abort.ts";
 import { attemptLog, type RunIdentity } from "./attempt-log.ts";
+import { readResults } from "./attempt-results.ts";
 import { progressOf } from "./task-progress.ts";
 import { subTaskNode } from "./sub-task-node.ts";
 
@@ -26,6 +29,7 @@ export interface ContextServices {
   readonly subTasksMax: number;
   readonly onTaskLog?: OnTaskLog | undefined;
   readonly onReport?: OnReport | undefined;
+  readonly ask?: AskOwner | undefined;
 }
 
 /** Implements the context of a job. Its parts are created at first use, because most jobs use few of them. */
@@ -143,6 +147,33 @@ export class AttemptContext implements JobContext {
   progress(report: ProgressReport, message?: string): void {
     if (this.#isClosed("progress")) return;
     this.#services.onReport?.(this.attemptId, { progress: progressOf(report, message, this.taskName) });
+  }
+
+  /** TASK_INVALID for a task that is neither a reduce nor runs after a broadcast. */
+  results(): AsyncIterable<MapResult> {
+    if (this.#run.task < firstItemNumber || this.#inputs.item !== undefined) {
+      const problem = "has no results to read: it neither reduces a map nor runs after a broadcast";
+      throw new EngineError("TASK_INVALID", `task "${this.taskName}" ${problem}`);
+    }
+    return readResults((question) => this.#ask(question));
+  }
+
+  /** Rejects if the attempt is aborted before the answer comes. */
+  #ask(question: AttemptQuestion): Promise<AttemptAnswer> {
+    const { signal } = this.#abort;
+    const { ask } = this.#services;
+    if (ask === undefined) {
+      const message = `task "${this.taskName}" cannot ask its instance: it is part of no workflow`;
+      return Promise.reject(new EngineError("TASK_INVALID", message));
+    }
+    if (signal.aborted) return Promise.reject(signal.reason as Error);
+    const { promise, resolve, reject } = Promise.withResolvers<AttemptAnswer>();
+    const abort = (): void => reject(signal.reason as Error);
+    signal.addEventListener("abort", abort, { once: true });
+    ask(this.#run, question)
+      .then(resolve, reject)
+      .finally(() => signal.removeEventListener("abort", abort));
+    return promise;
   }
 
   /** OPTION_INVALID; TASK_INVALID for a task of no instance. */

@@ -7,7 +7,15 @@ import type { TaskRun } from "../dispatch/task-run.ts";
 /** The part of a run that its job can read; plain data, so that it can be sent to a thread. */
 export type RunIdentity = Pick<
   TaskRun,
-  "instanceId" | "workflowName" | "taskName" | "task" | "attempt" | "attemptId" | "traceparent" | "completionToken"
+  | "instanceId"
+  | "workflowName"
+  | "taskName"
+  | "task"
+  | "attempt"
+  | "attemptId"
+  | "generation"
+  | "traceparent"
+  | "completionToken"
 >;
 
 /** Creates a log whose lines contain the fields of the attempt. */

@@ -5,6 +5,7 @@ import { localName } from "../base/namespace.ts";
 import type { Job } from "../authoring/job.ts";
 import { paramsFromText, validateParams } from "../authoring/job-params.ts";
 import type { OnTaskLog } from "../dispatch/task-log.ts";
+import type { AskOwner } from "../dispatch/attempt-question.ts";
 import type { OnReport } from "../dispatch/attempt-report.ts";
 import type { TaskInputs, TaskRun } from "../dispatch/task-run.ts";
 import type { Outcome } from "../kernel/input.ts";
@@ -38,6 +39,8 @@ export interface EmbeddedWorkerOptions {
   readonly checkSubTasks?: CheckSubTasks;
   readonly onTaskLog?: OnTaskLog | undefined;
   readonly onReport?: OnReport | undefined;
+  /** Answers the questions of jobs to their instance; without it they are refused. */
+  readonly ask?: AskOwner | undefined;
   readonly aroundJob?: AroundJob | undefined;
   readonly loopWatch?: LoopWatch | undefined;
 }
@@ -68,6 +71,7 @@ export class EmbeddedWorker implements Worker {
       subTasksMax: options.maxSubTasks ?? 1000,
       onTaskLog: options.onTaskLog,
       onReport: options.onReport,
+      ask: options.ask,
       checkSubTasks: options.checkSubTasks,
       aroundJob: options.aroundJob,
       loopWatch: options.loopWatch,
@@ -143,14 +147,14 @@ export class EmbeddedWorker implements Worker {
   }
 
   #callInThread({ job, run, abort, inputs, params }: JobCall): Outcome | Promise<Outcome> {
-    const { subTasksMax, onTaskLog, onReport, checkSubTasks } = this.#services;
+    const { subTasksMax, onTaskLog, onReport, ask, checkSubTasks } = this.#services;
     if (this.#threads === undefined || job.source === undefined) {
       const lacks = job.source === undefined ? "has no source to import" : "finds no threads on this worker";
       return failureOutcome(new EngineError("JOB_INVALID", `job "${job.name}" is to run in a thread but ${lacks}`));
     }
     const order = { run: identityOf(run), source: job.source, params, inputs, subTasksMax };
     return this.#threads
-      .execute(order, abort, onTaskLog, onReport)
+      .execute(order, abort, { onTaskLog, onReport, ask })
       .then((outcome) => checkOutcome(outcome, run, checkSubTasks));
   }
 }
@@ -162,6 +166,7 @@ function paramsOf({ params }: TaskRun, { item }: TaskInputs): unknown {
 
 /** A run itself cannot be copied to a thread: there are functions in it. */
 function identityOf(run: TaskRun): RunIdentity {
-  const { instanceId, workflowName, taskName, task, attempt, attemptId, traceparent, completionToken } = run;
-  return { instanceId, workflowName, taskName, task, attempt, attemptId, traceparent, completionToken };
+  const { instanceId, workflowName, taskName, task, attempt, attemptId, generation, traceparent, completionToken } =
+    run;
+  return { instanceId, workflowName, taskName, task, attempt, attemptId, generation, traceparent, completionToken };
 }

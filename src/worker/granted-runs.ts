@@ -74,6 +74,10 @@ export class GrantedRuns {
     return this.#results.size;
   }
 
+  isRunning(attemptId: string): boolean {
+    return this.#running.has(attemptId);
+  }
+
   // Messages to the member
 
   /** Starts a new numbering of grants; all present attempts come from an earlier connection. */

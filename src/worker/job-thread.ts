@@ -3,6 +3,7 @@ import { EngineError } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
 import { localName, namespaceOf } from "../base/namespace.ts";
 import type { OnTaskLog } from "../dispatch/task-log.ts";
+import { answerQuestion, type AskOwner, type NumberedQuestion } from "../dispatch/attempt-question.ts";
 import type { OnReport } from "../dispatch/attempt-report.ts";
 import type { Outcome } from "../kernel/input.ts";
 import { failureOutcome } from "./call-job.ts";
@@ -13,6 +14,13 @@ const mainFile = new URL(`./thread-main${import.meta.url.slice(import.meta.url.l
 
 /** Node refuses to run a file under this flag, which a thread of `node --input-type=module --eval` would inherit. */
 const isEvalFlagged = process.execArgv.some((argument) => argument.startsWith("--input-type"));
+
+/** Receives what the job of an attempt logs, reports and asks. */
+export interface ThreadServices {
+  readonly onTaskLog?: OnTaskLog | undefined;
+  readonly onReport?: OnReport | undefined;
+  readonly ask?: AskOwner | undefined;
+}
 
 export interface JobThreadOptions {
   readonly logger: Logger;
@@ -28,8 +36,7 @@ export class JobThread {
   readonly #port: MessagePort;
   readonly #logger: Logger;
   #order: ThreadOrder | undefined;
-  #onTaskLog: OnTaskLog | undefined;
-  #onReport: OnReport | undefined;
+  #services: ThreadServices = {};
   #settle: ((outcome: Outcome) => void) | undefined;
   #alive = true;
 
@@ -55,11 +62,10 @@ export class JobThread {
   }
 
   /** Runs an attempt. Never rejects; the attempt is lost if the thread dies or is killed. */
-  run(order: ThreadOrder, onTaskLog?: OnTaskLog, onReport?: OnReport): Promise<Outcome> {
+  run(order: ThreadOrder, services: ThreadServices): Promise<Outcome> {
     const { promise, resolve } = Promise.withResolvers<Outcome>();
     this.#order = order;
-    this.#onTaskLog = onTaskLog;
-    this.#onReport = onReport;
+    this.#services = services;
     this.#settle = resolve;
     this.#thread.ref();
     this.#port.ref();
@@ -91,7 +97,14 @@ export class JobThread {
   #receive(message: FromThread): void {
     if (message.type === "ended") this.#end(message.outcome);
     else if (message.type === "log") this.#log(message);
-    else if (this.#isRunning(message.attemptId)) this.#onReport?.(message.attemptId, message.report);
+    else if (!this.#isRunning(message.attemptId)) return;
+    else if (message.type === "asked") void this.#answer(message);
+    else this.#services.onReport?.(message.attemptId, message.report);
+  }
+
+  async #answer({ attemptId, question, body }: NumberedQuestion): Promise<void> {
+    const answered = await answerQuestion(this.#services.ask, this.#order?.run, { question, body });
+    if (this.#isRunning(attemptId)) this.#post({ type: "answered", ...answered });
   }
 
   /** False for a job that keeps running after the end of its attempt, beside the next one in the same thread. */
@@ -108,7 +121,7 @@ export class JobThread {
     const names = { namespace: namespaceOf(run.instanceId), instanceId: localName(run.instanceId) };
     const bound = { ...names, workflowName: localName(run.workflowName), taskName, attempt };
     const own = Object.fromEntries(Object.entries(fields).filter(([name]) => !(name in bound)));
-    this.#onTaskLog?.({ attemptId, ...bound, at: Date.now(), level, message, fields: own });
+    this.#services.onTaskLog?.({ attemptId, ...bound, at: Date.now(), level, message, fields: own });
   }
 
   #onCrash(error: unknown): void {

@@ -20,6 +20,7 @@ import type { AroundJob } from "./job-call.ts";
 import { GrantedRuns } from "./granted-runs.ts";
 import { loggedLine } from "./logged-line.ts";
 import { SentHeartbeats } from "./sent-heartbeats.ts";
+import { SentQuestions } from "./sent-questions.ts";
 import type { ThreadWorker } from "./thread-worker.ts";
 
 /** Jobs by id; all of them are announced to members. A `Map` fits. */
@@ -72,6 +73,7 @@ export class RemoteWorker {
   readonly #worker: EmbeddedWorker;
   readonly #runs: GrantedRuns;
   readonly #turns: AskedTurns | undefined;
+  readonly #questions = new SentQuestions((asked) => this.#send({ type: "QuestionAsked", ...asked }));
   readonly #backoff: Backoff;
   #beatMs: number;
   readonly #slots: number;
@@ -103,6 +105,7 @@ export class RemoteWorker {
       address: this.id,
       onTaskLog: (line) => this.#send({ type: "Logged", lines: [loggedLine(line)] }),
       onReport: (attemptId, report) => this.#runs.report(attemptId, report),
+      ask: (attempt, question) => this.#questions.ask(attempt, question),
       aroundJob: options.aroundJob,
       ...(threads === undefined ? {} : { threads }),
       ...(maxSubTasks === undefined ? {} : { maxSubTasks }),
@@ -249,6 +252,8 @@ export class RemoteWorker {
         return this.#turns?.onWithdrawn(message.turn);
       case "History":
         return this.#turns?.onHistory(message);
+      case "QuestionAnswered":
+        return this.#questions.onAnswered(message);
     }
   }
 
@@ -284,6 +289,7 @@ export class RemoteWorker {
   #sendHeartbeat(): void {
     this.#runs.resendResults();
     this.#turns?.repeatReads();
+    this.#questions.repeat((attemptId) => this.#runs.isRunning(attemptId));
     if (++this.#ticks % ticksInBeat !== 0) return;
     // A draining worker repeats its hello, because the first one without slots may have been lost.
     if (this.#isDraining) return this.#announce();

@@ -6,12 +6,14 @@ import { Abort } from "../dispatch/abort.ts";
 import { AttemptContext } from "./attempt-context.ts";
 import { callJob, failureOutcome } from "./call-job.ts";
 import { loadJob } from "./load-job.ts";
+import { SentQuestions } from "./sent-questions.ts";
 import type { FromThread, ThreadOrder, ToThread } from "./thread-message.ts";
 import { printedFields } from "./writable-fields.ts";
 
 /** The main loop of a thread: runs one attempt at a time and answers with its outcome. */
 class ThreadMain {
   readonly #port: MessagePort;
+  readonly #questions = new SentQuestions((asked) => this.#send({ type: "asked", ...asked }));
   #abort = new Abort();
 
   constructor(port: MessagePort) {
@@ -24,6 +26,7 @@ class ThreadMain {
 
   #receive(message: ToThread): void {
     if (message.type === "abort") this.#abort.abort(new DOMException(message.reason.message, message.reason.name));
+    else if (message.type === "answered") this.#questions.onAnswered(message);
     else void this.#run(message.order);
   }
 
@@ -39,6 +42,7 @@ class ThreadMain {
         logger: this.#loggerOf(run.attemptId),
         subTasksMax,
         onReport: (attemptId, report) => this.#send({ type: "report", attemptId, report }),
+        ask: (attempt, question) => this.#questions.ask(attempt, question),
       });
       return await callJob(job, params, context);
     } catch (error) {

@@ -3,6 +3,7 @@ import type { LogFields } from "../base/logger.ts";
 import type { JobSource } from "../authoring/job.ts";
 import type { LogLevel } from "../base/context-log.ts";
 import type { TaskInputs } from "../dispatch/task-run.ts";
+import type { NumberedAnswer, NumberedQuestion } from "../dispatch/attempt-question.ts";
 import type { AttemptReport } from "../dispatch/attempt-report.ts";
 import type { Outcome } from "../kernel/input.ts";
 import type { RunIdentity } from "./attempt-log.ts";
@@ -25,7 +26,8 @@ export interface ThreadOrder {
 export type ToThread =
   | { readonly type: "run"; readonly order: ThreadOrder }
   /** Aborts the running attempt. */
-  | { readonly type: "abort"; readonly reason: AbortReason };
+  | { readonly type: "abort"; readonly reason: AbortReason }
+  | ({ readonly type: "answered" } & NumberedAnswer);
 
 export interface AbortReason {
   readonly name: string;
@@ -41,4 +43,5 @@ export type FromThread =
       readonly message: string;
     }
   | { readonly type: "report"; readonly attemptId: string; readonly report: AttemptReport }
+  | ({ readonly type: "asked" } & NumberedQuestion)
   | { readonly type: "ended"; readonly outcome: Outcome };

@@ -44,9 +44,12 @@ function makeThreads(options: Partial<ThreadWorkerOptions> = {}): ThreadWorker {
 }
 
 function order(name: string, given: Partial<ThreadOrder> = {}): ThreadOrder {
-  const { instanceId, workflowName, taskName, task, attempt, attemptId } = makeRun(new RecordingListener(), name);
+  const { instanceId, workflowName, taskName, task, attempt, attemptId, generation } = makeRun(
+    new RecordingListener(),
+    name,
+  );
   return {
-    run: { instanceId, workflowName, taskName, task, attempt, attemptId, completionToken: "token" },
+    run: { instanceId, workflowName, taskName, task, attempt, attemptId, generation, completionToken: "token" },
     source: { module, export: name },
     params: undefined,
     inputs: { context: {}, outputs: {} },
@@ -71,7 +74,7 @@ describe("a job in a thread", () => {
     const reports: unknown[] = [];
     const onReport: OnReport = (...report) => reports.push(report);
     const given = order("useEverything");
-    await makeThreads().execute(given, new Abort(), undefined, onReport);
+    await makeThreads().execute(given, new Abort(), { onReport });
     assert.deepEqual(reports, [[given.run.attemptId, { progress: { fraction: 0.5, done: 1, total: 2 } }]]);
   });
 
@@ -141,9 +144,9 @@ describe("a thread", () => {
     const threads = makeThreads();
     const lines: unknown[] = [];
     const onTaskLog: OnTaskLog = ({ attemptId, message }) => lines.push([attemptId, message]);
-    await threads.execute(order("keepContext"), new Abort(), onTaskLog);
+    await threads.execute(order("keepContext"), new Abort(), { onTaskLog });
     const onReport: OnReport = (...report) => lines.push(report);
-    await threads.execute(order("useKeptContext"), new Abort(), onTaskLog, onReport);
+    await threads.execute(order("useKeptContext"), new Abort(), { onTaskLog, onReport });
     assert.deepEqual(lines, [["useKeptContext", "own"]]);
   });
 

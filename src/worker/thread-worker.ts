@@ -1,12 +1,10 @@
 import type { ResourceLimits } from "node:worker_threads";
 import type { Clock, Timer } from "../base/clock.ts";
 import type { Logger } from "../base/logger.ts";
-import type { OnTaskLog } from "../dispatch/task-log.ts";
-import type { OnReport } from "../dispatch/attempt-report.ts";
 import type { Outcome } from "../kernel/input.ts";
 import type { Abort } from "../dispatch/abort.ts";
 import { failureOutcome } from "./call-job.ts";
-import { JobThread } from "./job-thread.ts";
+import { JobThread, type ThreadServices } from "./job-thread.ts";
 import type { ThreadOrder } from "./thread-message.ts";
 
 export interface ThreadWorkerOptions {
@@ -47,7 +45,7 @@ export class ThreadWorker {
   }
 
   /** Runs an attempt in a thread. Never rejects. */
-  async execute(order: ThreadOrder, abort: Abort, onTaskLog?: OnTaskLog, onReport?: OnReport): Promise<Outcome> {
+  async execute(order: ThreadOrder, abort: Abort, services: ThreadServices = {}): Promise<Outcome> {
     if (this.#stopped || abort.aborted) return { kind: "lost" };
     let thread: JobThread;
     try {
@@ -61,7 +59,7 @@ export class ThreadWorker {
       grace = this.#clock.after(this.#graceMs, () => void thread.kill());
     };
     abort.signal.addEventListener("abort", stop, { once: true });
-    const outcome = await thread.run(order, onTaskLog, onReport);
+    const outcome = await thread.run(order, services);
     abort.signal.removeEventListener("abort", stop);
     grace?.cancel();
     this.#giveBack(thread);

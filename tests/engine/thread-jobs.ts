@@ -34,3 +34,10 @@ export const listen = defineJob("listen", source("listen"), async (_: unknown, c
 export const asksInThread = defineJob("asksInThread", source("asksInThread"), (_: unknown, ctx) => {
   ctx.log.info({ token: ctx.completeLater() }, "the token of the task");
 });
+
+/** Adds up the results of a map; a question that nobody answers has an error with its code. */
+export const sumInThread = defineJob("sumInThread", source("sumInThread"), async (_: unknown, ctx) => {
+  let sum = 0;
+  for await (const { output } of ctx.results()) sum += Number(output);
+  return { sum };
+});
