@@ -75,6 +75,14 @@ export function simJobs(host: JobHost, recorder: Recorder): Job[] {
       if (isOdd && attemptName(ctx.attemptId).generation === 1) throw new Error("odd items work only when retried");
       return sumOf(step, ctx);
     }),
+    job<Step>("reduce", async (step, ctx) => {
+      let total = sumOf(step, ctx).sum;
+      for await (const { status, output, failure } of ctx.results()) {
+        if (status !== "Success") throw new Error(`an item has failed: ${failure?.message}`);
+        total += (output as { sum: number }).sum;
+      }
+      return { sum: total };
+    }),
     job<Flaky>("hang", async (step, ctx) => {
       if (ctx.attempt <= step.failures) await sleep(host, hangMs, ctx.signal);
       return sumOf(step, ctx);

@@ -287,6 +287,22 @@ const shapes = {
     return { ...success(workflow, { each: summary, after: sum(1 + 3 * count) }), script: "retry" };
   },
 
+  /** Its reduce refuses the items that fail at first: a retry runs these and the reduce again. */
+  "map-reduce"(brush: Brush): Shape {
+    const { random } = brush;
+    const count = random.whole(0, 8);
+    const job = random.isLucky(0.5) ? "step" : "odd-broken-at-first";
+    const items = Array.from({ length: count }, (_, i) => i);
+    const each = task(brush, "each", job, { value: 3, ms: random.whole(0, 300) });
+    const told = each.build().params as Step;
+    each.withMap(items, { concurrency: random.whole(1, 3) }).withReduce("reduce", { ...told, value: 4 });
+    const workflow = named("map-reduce")
+      .withTask(each)
+      .withTask(task(brush, "after", "step", { value: 1 }, { after: ["each"] }));
+    const shape = success(workflow, { each: sum(4 + 3 * count), after: sum(5 + 3 * count) });
+    return job === "step" || count < 2 ? shape : { ...shape, script: "retry" };
+  },
+
   /** More concurrent tasks than a shared domain has slots. */
   crowded(brush: Brush): Shape {
     const { random, domains } = brush;

@@ -415,8 +415,8 @@ export const sourceMutations: readonly Mutation[] = [
     kinds: ["map"],
     source: {
       file: "src/kernel/dag/map-items.ts",
-      find: "return this.inFlight === 0 && (this.waiting === 0 || this.isTripped);",
-      replace: "return this.inFlight === 0 && this.succeeded > 0;",
+      find: "if (this.waiting > 0) return this.isTripped;",
+      replace: "if (this.waiting > 0) return this.succeeded > 0;",
     },
   },
   {
@@ -427,6 +427,36 @@ export const sourceMutations: readonly Mutation[] = [
       file: "src/kernel/dag/map-items.ts",
       find: "if (this.phase(item) !== Phase.success) this.setPhase(item, Phase.waiting);",
       replace: "this.setPhase(item, Phase.waiting);",
+    },
+  },
+  {
+    name: "hasty-reduces",
+    about: "The reduce of a map starts when all items have, and not when all have ended.",
+    kinds: ["map-reduce"],
+    source: {
+      file: "src/kernel/dag/map-items.ts",
+      find: "(this.waiting + this.#itemsInFlight === 0 && ",
+      replace: "(this.waiting === 0 && ",
+    },
+  },
+  {
+    name: "forgotten-reduces",
+    about: "A map with a reduce ends with its items.",
+    kinds: ["map-reduce"],
+    source: {
+      file: "src/kernel/dag/map-items.ts",
+      find: "return this.#after === undefined || ",
+      replace: "return this.#after !== this.first || ",
+    },
+  },
+  {
+    name: "lost-results",
+    about: "A reduce does not read the result of the first item.",
+    kinds: ["map-reduce"],
+    source: {
+      file: "src/engine/attempt-desk.ts",
+      find: "{ from, limit: resultsPerPage }",
+      replace: "{ from: Math.max(from, 1), limit: resultsPerPage }",
     },
   },
   {

@@ -1,24 +1,29 @@
 import { firstItemNumber } from "../../../src/kernel/dag/map-items.ts";
 import type { Event, MapStarted, TaskFailed, TaskSucceeded } from "../../../src/kernel/event.ts";
-import type { MapSpec } from "../../../src/kernel/node-spec.ts";
+import { defineTask, type MapSettings, toleratedFailures } from "../../../src/kernel/task-definition.ts";
 import { definitionKey, type Evidence } from "../evidence.ts";
 import type { Checker } from "./checker.ts";
 import { birthOf, commitHistoryOf, eventsOf, type InstanceCommits } from "./commit-history.ts";
 
 /**
  * Every item of a map is accounted for: a map ends when all its items have, with their counts; no more items are under
- * way than it allows; and none starts before the map, after its end or after its own success.
+ * way than it allows; and none starts before the map, after its end or after its own success. The hook before the items
+ * succeeds before the first of them starts, and the one after them starts when all have ended, and gives the map its
+ * output. An item of a broadcast starts on its own worker.
  */
 export const checkItems: Checker = (evidence) =>
   [...commitHistoryOf(evidence).instances.values()].flatMap((instance) => new ItemModel(evidence, instance).wrong);
 
 interface MapModel {
-  readonly spec: MapSpec;
+  readonly settings: MapSettings;
   readonly first: number;
   readonly count: number;
+  readonly workers: readonly string[] | undefined;
   readonly inFlight: Set<number>;
   readonly succeeded: Set<number>;
   readonly failed: Set<number>;
+  /** The output of the hook after the items; undefined before it has succeeded. */
+  afterOutput: { readonly output: unknown } | undefined;
   isRunning: boolean;
 }
 
@@ -41,6 +46,8 @@ class ItemModel {
         return this.#start(event);
       case "TasksScheduled":
         return event.tasks.forEach((task) => this.#schedule(task));
+      case "TaskStarted":
+        return this.#checkWorker(event.task, event.worker);
       case "TaskSucceeded":
       case "TaskFailed":
         return event.task < firstItemNumber ? this.#endMap(event) : this.#endItem(event);
@@ -59,22 +66,26 @@ class ItemModel {
     }
   }
 
-  #start({ task, pages }: MapStarted): void {
-    if (pages !== undefined) {
-      const count = pages.reduce((sum, page) => sum + page.count, 0);
-      const { workflow, version } = this.#instance;
-      const spec = this.#evidence.finalState.definitions.get(definitionKey(workflow, version));
-      const map = spec !== undefined && "nodes" in spec ? spec.nodes[task]?.map : undefined;
-      if (map === undefined) return this.#note(`task ${task} has items and is no map`);
-      const sets = { inFlight: new Set<number>(), succeeded: new Set<number>(), failed: new Set<number>() };
-      this.#maps.set(task, { spec: map, first: this.#next, count, ...sets, isRunning: true });
-      this.#next += count;
-      return;
-    }
+  #start(event: MapStarted): void {
+    const { task, pages, workers } = event;
+    if (pages !== undefined || workers !== undefined) return this.#list(event);
     const map = this.#maps.get(task);
     if (map === undefined) return this.#note(`map ${task} runs again without items`);
     map.isRunning = true;
     map.failed.clear();
+  }
+
+  #list({ task, pages = [], workers }: MapStarted): void {
+    const count = workers?.length ?? pages.reduce((sum, page) => sum + page.count, 0);
+    const { workflow, version } = this.#instance;
+    const spec = this.#evidence.finalState.definitions.get(definitionKey(workflow, version));
+    const node = spec !== undefined && "nodes" in spec ? spec.nodes[task] : undefined;
+    const settings = node && defineTask(node, "").map;
+    if (settings === undefined) return this.#note(`task ${task} has items and is no map`);
+    const sets = { inFlight: new Set<number>(), succeeded: new Set<number>(), failed: new Set<number>() };
+    const map = { settings, first: this.#next, count, workers, ...sets, afterOutput: undefined, isRunning: true };
+    this.#maps.set(task, map);
+    this.#next += count + settings.hooks.length;
   }
 
   #schedule(item: number): void {
@@ -82,10 +93,29 @@ class ItemModel {
     if (map === undefined) return;
     map.inFlight.add(item);
     const birth = birthOf(this.#instance);
-    const limit = map.spec.concurrency ?? (birth?.type === "InstanceCreated" ? birth.maxConcurrentTasks : Infinity);
+    const limit = map.settings.concurrency ?? (birth?.type === "InstanceCreated" ? birth.maxConcurrentTasks : Infinity);
     if (!map.isRunning) this.#note(`item ${item} is scheduled, and its map does not run`);
     if (map.succeeded.has(item)) this.#note(`item ${item} is scheduled after its success`);
     if (map.inFlight.size > limit) this.#note(`${map.inFlight.size} items are under way, of ${limit}`);
+    this.#checkOrder(map, item);
+  }
+
+  #checkOrder(map: MapModel, item: number): void {
+    const name = hookName(map, item);
+    if (name === "before") return;
+    const ended = endedItems(map);
+    if (name !== undefined && (ended < map.count || map.inFlight.size > 1))
+      this.#note(`${name} is scheduled after ${ended} of ${map.count} items`);
+    const before = map.settings.hooks.findIndex((hook) => hook.name === "before");
+    if (before >= 0 && !map.succeeded.has(map.first + map.count + before))
+      this.#note(`item ${item} is scheduled before the hook that comes first has succeeded`);
+  }
+
+  #checkWorker(item: number, worker: string): void {
+    const map = this.#mapOf(item);
+    const own = map?.workers?.[item - map.first];
+    if (own !== undefined && worker !== own && !worker.endsWith(`/${own}`))
+      this.#note(`item ${item} starts on ${worker}, and is for ${own}`);
   }
 
   #endItem(event: TaskSucceeded | TaskFailed): void {
@@ -93,24 +123,42 @@ class ItemModel {
     const map = this.#mapOf(item);
     if (map === undefined) return;
     if (!map.inFlight.delete(item)) this.#note(`item ${item} ends, and is not under way`);
-    if (type === "TaskSucceeded") map.succeeded.add(item);
-    else if (event.retryAt === undefined) map.failed.add(item);
+    if (event.worker !== undefined) this.#checkWorker(item, event.worker);
+    if (type === "TaskFailed") return event.retryAt === undefined ? void map.failed.add(item) : undefined;
+    map.succeeded.add(item);
+    const name = hookName(map, item);
+    if (name !== undefined && name !== "before") map.afterOutput = { output: event.output };
   }
 
   #endMap({ task, ...event }: TaskSucceeded | TaskFailed): void {
     const map = this.#maps.get(task);
     if (map === undefined || !map.isRunning) return;
-    const { count, succeeded, failed, inFlight, spec } = map;
+    const { count, inFlight, settings } = map;
+    const ended = endedItems(map);
+    const failed = [...map.failed].filter((item) => hookName(map, item) === undefined).length;
+    const hasFailedHook = failed < map.failed.size;
     if (inFlight.size > 0) this.#note(`map ${task} ends with ${inFlight.size} items under way`);
-    if (succeeded.size + failed.size !== count && !(spec.failFast && failed.size > 0))
-      this.#note(`map ${task} ends after ${succeeded.size + failed.size} of ${count} items`);
-    if (event.type === "TaskSucceeded") this.#checkSummary(map, event.output);
+    if (ended !== count && !hasFailedHook && !(settings.failFast && failed > 0))
+      this.#note(`map ${task} ends after ${ended} of ${count} items`);
+    const isFailed = hasFailedHook || failed > toleratedFailures(settings, count);
+    if (isFailed !== (event.type === "TaskFailed")) this.#note(`map ${task} ends with ${event.type}`);
+    if (event.type === "TaskSucceeded") this.#checkOutput(map, event.output);
     this.#close(map);
   }
 
-  #checkSummary({ count, succeeded, failed }: MapModel, output: unknown): void {
+  #checkOutput({ settings, afterOutput, ...map }: MapModel, output: unknown): void {
+    if (settings.hooks.every(({ name }) => name === "before")) return this.#checkSummary(map, output);
+    if (afterOutput === undefined) this.#note("a map succeeds without the job after its items");
+    else if (JSON.stringify(output) !== JSON.stringify(afterOutput.output))
+      this.#note("a map gives another output than the job after its items");
+  }
+
+  #checkSummary(map: Pick<MapModel, "first" | "count" | "succeeded" | "failed">, output: unknown): void {
+    const { first, count } = map;
+    const isItem = (item: number): boolean => item < first + count;
     const told = JSON.parse(String(output)) as Record<string, unknown>;
-    const counts = { total: count, succeeded: succeeded.size, failed: failed.size };
+    const succeeded = [...map.succeeded].filter(isItem).length;
+    const counts = { total: count, succeeded, failed: [...map.failed].filter(isItem).length };
     for (const [name, number] of Object.entries(counts))
       if (told[name] !== number) this.#note(`a map says ${name} ${String(told[name])}, not ${number}`);
   }
@@ -127,7 +175,10 @@ class ItemModel {
 
   #mapOf(item: number): MapModel | undefined {
     if (item < firstItemNumber) return undefined;
-    for (const map of this.#maps.values()) if (item >= map.first && item < map.first + map.count) return map;
+    for (const map of this.#maps.values()) {
+      const { first, count, settings } = map;
+      if (item >= first && item < first + count + settings.hooks.length) return map;
+    }
     this.#note(`item ${item} belongs to no map`);
     return undefined;
   }
@@ -135,4 +186,12 @@ class ItemModel {
   #note(what: string): void {
     this.wrong.push(`${this.#instance.id}: ${what}`);
   }
+}
+
+function hookName({ settings, first, count }: MapModel, item: number): string | undefined {
+  return settings.hooks[item - first - count]?.name;
+}
+
+function endedItems({ first, count, succeeded, failed }: MapModel): number {
+  return [...succeeded, ...failed].filter((item) => item < first + count).length;
 }
