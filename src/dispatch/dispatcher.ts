@@ -399,6 +399,11 @@ export class Dispatcher {
     }));
   }
 
+  /** The names of the workers of this process that would run such an attempt, now or when they have a free slot. */
+  listEligible(selector: WorkerSelector): string[] {
+    return this.isDraining ? [] : this.#workers.listEligible(selector);
+  }
+
   listRunning(): RunningRun[] {
     const attempts = [...this.#running].filter(({ run }) => run.awaitsGrant !== true);
     return attempts.map((attempt) => {

@@ -1,6 +1,6 @@
 import { type TaskWait, waits } from "./wait-reason.ts";
 import type { ConnectedWorker, Worker } from "./worker.ts";
-import { isEligible, type WorkerSelector } from "./worker-selector.ts";
+import { isEligible, nameInAddress, type WorkerSelector } from "./worker-selector.ts";
 
 /** Chooses workers round-robin: the connected ones, and the embedded worker if there is one. */
 export class WorkerRing {
@@ -39,6 +39,15 @@ export class WorkerRing {
   reasonAbsent(selector: WorkerSelector): TaskWait | undefined {
     if (this.#hasEligible(selector)) return undefined;
     return this.#hasEligible({ job: selector.job }) ? waits.noEligibleWorker(selector) : waits.noWorker(selector.job);
+  }
+
+  /** The names of the workers that would run such an attempt, with a free slot or without: ids of connected ones, and the address of the embedded one. */
+  listEligible(selector: WorkerSelector): string[] {
+    const names = this.#connected
+      .filter((worker) => worker.slots > 0 && !worker.isDraining && isEligible(worker, selector))
+      .map(({ address }) => nameInAddress(address));
+    if (this.#embedded !== undefined && this.#isEmbeddedEligible(selector)) names.push(this.#embedded.address);
+    return names;
   }
 
   #hasEligible(selector: WorkerSelector): boolean {

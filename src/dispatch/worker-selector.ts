@@ -44,6 +44,11 @@ export function selectorKey({ job, placement }: WorkerSelector): string {
   return placement === undefined ? job : JSON.stringify([job, placement.tags.toSorted(), placement.worker]);
 }
 
+/** The id of a remote worker, which stays when it moves to another member. */
+export function nameInAddress(address: string): string {
+  return address.slice(address.indexOf("/") + 1);
+}
+
 /** A remote worker has the address `member/id`. It may move to another member, and keeps its id. */
 function isNamed({ address, isRemote }: SelectableWorker, name: string): boolean {
   return address === name || (isRemote && address.endsWith(`/${name}`));

@@ -10,6 +10,7 @@ import type { OnWorkerEvent, WorkerEvent } from "../dispatch/worker-event.ts";
 import { qualifyDomain } from "../dispatch/domain-pools.ts";
 import { Expressions } from "../expressions/expression.ts";
 import type { MachineLimits } from "../kernel/machine.ts";
+import { defaultTimings } from "../cluster/timings.ts";
 import { ClusterMember } from "../member/cluster-member.ts";
 import { LoneWorkers } from "../member/lone-workers.ts";
 import type { WorkerServices } from "../member/remote-workers.ts";
@@ -43,6 +44,7 @@ import { Registration } from "./registration.ts";
 import { Relay } from "./relay.ts";
 import { Submission } from "./submission.ts";
 import { WorkflowAnnouncements } from "./workflow-announcements.ts";
+import { WorkerFinder } from "./worker-finder.ts";
 import { Watchdog } from "./watchdog.ts";
 import type { WorkerListeners } from "./worker-listeners.ts";
 import { namespaceOf } from "../base/namespace.ts";
@@ -324,6 +326,11 @@ export class Assembly {
       code: this.#processCode,
       limits: limitsOf(this.options),
       completionTokens: this.completionTokens,
+      workers: new WorkerFinder(this, {
+        clock,
+        lookMs: (cluster?.timings ?? this.options.loneWorkers ?? defaultTimings).workerBeatMs,
+        isOver: () => this.dispatcher.isShutDown,
+      }),
       owner: () => this.address,
       resolveJob: (instanceId, definition, params) => this.namespaces.resolveJob(instanceId, definition, params),
       onHealth: (problem) => this.lifeCycle.onHealth(problem),

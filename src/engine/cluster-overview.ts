@@ -1,6 +1,7 @@
 import { messageOf } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
 import type { DomainOverview } from "../dispatch/dispatcher.ts";
+import type { WorkerSelector } from "../dispatch/worker-selector.ts";
 import type { ClusterMember } from "../member/cluster-member.ts";
 import { comparePlaces, placeOf, type QueuePlace } from "../runtime/queue-place.ts";
 import { checkListener, checkQueueFilter } from "./argument-check.ts";
@@ -88,6 +89,13 @@ export class ClusterOverview {
     const { answers, unanswered } = await this.#askAll({ type: "ListWorkers", ...this.#here });
     const workers = answers.flatMap(({ member, answer }) => answer.map((worker) => ({ ...worker, member })));
     return { workers: workers.sort((a, b) => (a.address < b.address ? -1 : 1)), unanswered };
+  }
+
+  /** Names the workers of all members that would run such an attempt, whose job is qualified. */
+  async findWorkers(selector: WorkerSelector): Promise<Answered & { readonly workers: readonly string[] }> {
+    const { answers, unanswered } = await this.#askAll({ type: "FindWorkers", selector });
+    const names = new Set(answers.flatMap(({ answer }) => answer));
+    return { workers: [...names].sort(), unanswered };
   }
 
   /** Lists the domains of the namespace, and `default`, with what runs and waits on all members, the highest priority first. */

@@ -2,6 +2,7 @@ import { EngineError } from "../base/error.ts";
 import { localName } from "../base/namespace.ts";
 import { preview } from "../base/preview.ts";
 import type { Dispatcher, DomainOverview } from "../dispatch/dispatcher.ts";
+import type { WorkerSelector } from "../dispatch/worker-selector.ts";
 import type { Region } from "../runtime/region.ts";
 import type { Namespaces } from "./namespaces.ts";
 import { domainViews, type QueuedTask, type StuckInstance, type WorkerView, workerViews } from "./overview.ts";
@@ -20,6 +21,8 @@ export interface MemberRequests {
   readonly ListQueue: { readonly args: QueuePageRequest; readonly result: readonly QueuedTask[] };
   readonly CountQueue: { readonly args: InNamespace; readonly result: QueueCounts };
   readonly ListWorkers: { readonly args: InNamespace; readonly result: readonly WorkerView[] };
+  /** Names workers that would run such an attempt: ids of remote workers, addresses of pools. */
+  readonly FindWorkers: { readonly args: { readonly selector: WorkerSelector }; readonly result: readonly string[] };
   readonly ListDomains: { readonly args: InNamespace; readonly result: readonly DomainOverview[] };
   readonly ListStuck: {
     readonly args: InNamespace & { readonly forMs: number };
@@ -59,6 +62,7 @@ const requestTable: { readonly [T in MemberRequestType]: Answer<T> } = {
   ListQueue: (request, parts) => queuePage(parts, request),
   CountQueue: ({ namespace }, parts) => countQueue(parts, namespace),
   ListWorkers: ({ namespace }, parts) => ownWorkers(parts, namespace),
+  FindWorkers: ({ selector }, { dispatcher }) => dispatcher.listEligible(selector),
   ListDomains: ({ namespace }, { dispatcher }) => domainViews(dispatcher, namespace),
   ListStuck: ({ namespace, forMs }, parts) => ownStuck(parts, { namespace, forMs }),
   FollowChanges: (request, { relay }) => relay?.source.follow(request) ?? { changes: [], last: request.after },

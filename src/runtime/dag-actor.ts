@@ -1,9 +1,13 @@
 import { EngineError, messageOf } from "../base/error.ts";
+import { localName } from "../base/namespace.ts";
 import type { TaskInputs, TaskRun } from "../dispatch/task-run.ts";
+import { placementOf, type WorkerSelector } from "../dispatch/worker-selector.ts";
 import type { Context } from "../kernel/context.ts";
 import { DagMachine } from "../kernel/dag/dag-machine.ts";
 import type { DecisionEvaluated, ItemsListed } from "../kernel/dag/dag-input.ts";
+import type { AwaitedWorkers } from "../kernel/dag/item-table.ts";
 import { firstItemNumber } from "../kernel/dag/map-items.ts";
+import type { TaskDefinition } from "../kernel/task-definition.ts";
 import type { DagDefinition } from "./definitions.ts";
 import { TimeBudget } from "../expressions/expression-cost.ts";
 import {
@@ -13,6 +17,7 @@ import {
   InstanceActor,
   type StoredInstance,
 } from "./instance-actor.ts";
+import type { Broadcaster } from "./broadcast-watch.ts";
 import { ItemPages, pagesOf } from "./item-pages.ts";
 import type { InputMessage } from "./message.ts";
 import {
@@ -38,7 +43,7 @@ interface ReadyDecision {
  * An instance of a DAG: its tasks see its context and the outputs of their predecessors, and decisions are evaluated in
  * its turns.
  */
-export class DagActor extends InstanceActor<DagMachine> {
+export class DagActor extends InstanceActor<DagMachine> implements Broadcaster {
   /** The context that jobs see: it is durable. */
   #committedContext: Context;
   /** Parameters by task, as they were before a change that is not durable yet. */
@@ -68,6 +73,7 @@ export class DagActor extends InstanceActor<DagMachine> {
     const { state } = this.machine;
     for (const task of [...this.machine.decisionsInFlight(), ...this.machine.mapsToList()])
       this.evaluateLater(task, state.attempt(task));
+    this.shard.broadcasts.watch(this);
     return super.resumeTasks(wasClean, find);
   }
 
@@ -155,6 +161,7 @@ export class DagActor extends InstanceActor<DagMachine> {
   }
 
   #evaluateNow(task: number, attempt: number): Evaluated | undefined {
+    if (isBroadcast(this.machine.state.definition(task))) return undefined;
     const context = textsAtHand(Object.fromEntries(this.machine.state.context.entries));
     const outputs = textsAtHand(predecessorOutputs(this.machine, task));
     return context && outputs && this.#evaluate(task, attempt, { context, outputs });
@@ -165,6 +172,7 @@ export class DagActor extends InstanceActor<DagMachine> {
    * they are by now.
    */
   evaluateLater(task: number, attempt: number): void {
+    if (isBroadcast(this.machine.state.definition(task))) return void this.#listWorkers(task, attempt);
     const context = Object.fromEntries(this.machine.state.context.entries);
     const outputs = predecessorOutputs(this.machine, task);
     try {
@@ -179,6 +187,40 @@ export class DagActor extends InstanceActor<DagMachine> {
       },
       (error: unknown) => this.shard.onReadFailed(this, error),
     );
+  }
+
+  /** The items of a broadcast are the workers that are eligible now. Their list comes from outside, and is recorded. */
+  async #listWorkers(task: number, attempt: number): Promise<void> {
+    try {
+      const selector = this.selectorOf(task);
+      const workers = await this.shard.broadcasts.find(selector);
+      if (this.shard.isStopping) return;
+      const listed = { type: "ItemsListed", task, attempt, pages: [] } as const;
+      if (workers.length > 0) return this.tell({ input: { ...listed, workers } });
+      const message = `no worker has job "${localName(selector.job)}" and the tags of the task`;
+      this.tell({ input: { ...listed, failure: { type: "WORKER_MISSING", message, retryable: true } } });
+    } catch (error) {
+      if (this.shard.isStopping) return;
+      const type = error instanceof EngineError ? error.code : "WORKER_MISSING";
+      const failure = { type, message: messageOf(error), retryable: true };
+      this.tell({ input: { type: "ItemsListed", task, attempt, pages: [], failure } });
+    }
+  }
+
+  selectorOf(task: number): WorkerSelector {
+    const { state } = this.machine;
+    const definition = state.definition(task);
+    const job = this.shard.resolveJob(this.id, definition, state.params(task));
+    return { job, placement: placementOf(definition) };
+  }
+
+  awaitedWorkers(): readonly AwaitedWorkers[] {
+    return this.machine.state.items.awaitedWorkers();
+  }
+
+  onWorkersGone(task: number, workers: readonly string[]): void {
+    const attempt = this.machine.state.attempt(task);
+    this.tell({ input: { type: "WorkersGone", task, attempt, workers } });
   }
 
   #evaluationFailed(task: number, attempt: number, error: unknown): Evaluated {
@@ -223,6 +265,7 @@ export class DagActor extends InstanceActor<DagMachine> {
     if (turn.events.length === 0) return;
     this.#committedContext = this.machine.state.context;
     this.#committedParams?.clear();
+    if (this.machine.state.items.running.size > 0) this.shard.broadcasts.watch(this);
   }
 
   paramsOf(task: number): string {
@@ -240,6 +283,10 @@ export class DagActor extends InstanceActor<DagMachine> {
 }
 
 type Evaluated = DecisionEvaluated | ItemsListed;
+
+function isBroadcast({ map }: TaskDefinition): boolean {
+  return map !== undefined && map.items === undefined;
+}
 
 function smallTexts(payloads: Payloads): Readonly<Record<string, string>> {
   const texts = textsAtHand(payloads);

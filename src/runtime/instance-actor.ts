@@ -16,6 +16,7 @@ import { Turn } from "../kernel/turn.ts";
 import type { HistoryRow, InstanceRow, OffsetRow, TurnText } from "../stores/store.ts";
 import type { CodeRuntime } from "./code-runtime.ts";
 import type { Definition } from "./definitions.ts";
+import type { BroadcastWatch } from "./broadcast-watch.ts";
 import type { Expressions } from "../expressions/expression.ts";
 import { InstanceTaskRun, type TaskRunShard } from "./instance-task-run.ts";
 import { InstanceTurn } from "./instance-turn.ts";
@@ -50,6 +51,7 @@ export interface ActorShard extends TaskRunShard {
   readonly expressions: Expressions;
   /** Finds and runs the code of workflows. */
   readonly code: CodeRuntime;
+  readonly broadcasts: Pick<BroadcastWatch, "find" | "watch">;
   /** Present if the last owner of the shard did not release the shard. */
   readonly caution?: ReactionCaution | undefined;
   readPayloads(instance: number, refs: readonly number[]): Promise<string[]>;

@@ -9,6 +9,7 @@ import type { OutboxRow, Store } from "../stores/store.ts";
 import type { CodeRuntime } from "./code-runtime.ts";
 import type { CompletionTokens } from "./completion-tokens.ts";
 import type { Definitions } from "./definitions.ts";
+import type { EligibleWorkers } from "./broadcast-watch.ts";
 import type { IdleActors } from "./idle-actors.ts";
 import type { CommittedTurn } from "./message.ts";
 import type { AttemptHosting } from "./delegated-attempts.ts";
@@ -33,6 +34,7 @@ export interface ShardParts {
   readonly completionTokens: Pick<CompletionTokens, "issue">;
   /** Other members, which may run attempts of this member's instances. */
   readonly hosting: AttemptHosting;
+  readonly workers: EligibleWorkers;
   resolveJob(instanceId: string, definition: TaskDefinition, params: string | undefined): string;
   /** The shard of the instance with that id. */
   shardOf(instanceId: string): number;

@@ -22,6 +22,7 @@ import type { Outbox } from "./outbox.ts";
 import type { Quarantine } from "./quarantine.ts";
 import type { ReactionCaution } from "./reaction-caution.ts";
 import type { DelegatedAttempts } from "./delegated-attempts.ts";
+import type { BroadcastWatch } from "./broadcast-watch.ts";
 import { retryWhileUnavailable } from "./retry-while-unavailable.ts";
 import type { ShardInstances } from "./shard-instances.ts";
 import type { ShardParts } from "./shard-parts.ts";
@@ -44,6 +45,7 @@ export interface ShardTurnsParts {
   readonly effects: TurnEffects;
   readonly quarantine: Quarantine;
   readonly delegatedAttempts: DelegatedAttempts;
+  readonly broadcasts: BroadcastWatch;
   readonly lose: (error: unknown) => void;
 }
 
@@ -58,6 +60,7 @@ export class ShardTurns implements ActorShard {
   readonly expressions: Expressions;
   readonly code: CodeRuntime;
   readonly caution: ReactionCaution | undefined;
+  readonly broadcasts: BroadcastWatch;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -81,6 +84,7 @@ export class ShardTurns implements ActorShard {
     this.#table = parts.table;
     this.token = parts.token;
     this.caution = parts.caution;
+    this.broadcasts = parts.broadcasts;
     this.limits = shared.limits;
     this.completionTokens = shared.completionTokens;
     this.expressions = shared.expressions;

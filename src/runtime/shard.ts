@@ -2,6 +2,7 @@ import type { EngineError } from "../base/error.ts";
 import type { TaskRun } from "../dispatch/task-run.ts";
 import type { OffsetRow, OutboxRow, ShardClaim } from "../stores/store.ts";
 import { AttemptReports } from "./attempt-reports.ts";
+import { BroadcastWatch } from "./broadcast-watch.ts";
 import { EndWaiters } from "./end-waiters.ts";
 import { FencingToken } from "./fencing-token.ts";
 import { GateClient } from "./gate-client.ts";
@@ -66,6 +67,7 @@ export class Shard {
   readonly #wakes: InstanceWakes;
   readonly #outbox: Outbox;
   readonly #turns: ShardTurns;
+  readonly #broadcasts: BroadcastWatch;
 
   constructor(number: number, options: { claim: ShardClaim; lane: Lane; parts: ShardParts }) {
     const { claim, lane, parts: shared } = options;
@@ -73,6 +75,7 @@ export class Shard {
     this.number = number;
     this.#lane = lane;
     this.#parts = shared;
+    this.#broadcasts = new BroadcastWatch(shared);
     this.claimedAt = clock.monotonic();
     const token = (this.token = new FencingToken(number, claim));
     const state = (this.#state = new ShardState(clock));
@@ -95,7 +98,16 @@ export class Shard {
     this.attempts = new AttemptReports({ ...shared, ...joined });
     this.opening = new ShardOpening({ ...shared, ...joined });
     const caution = this.#cautionAfter(claim);
-    this.#turns = new ShardTurns({ ...joined, shared, lane, caution, ends, effects, quarantine });
+    this.#turns = new ShardTurns({
+      ...joined,
+      shared,
+      lane,
+      caution,
+      ends,
+      effects,
+      quarantine,
+      broadcasts: this.#broadcasts,
+    });
     lane.enter(this.#turns);
   }
 
@@ -184,6 +196,7 @@ export class Shard {
     const { dispatcher, hosting } = this.#parts;
     this.#state.beginClosing();
     this.#wakes.stop();
+    this.#broadcasts.stop();
     dispatcher.drop((run) => this.#isMine(run));
     await this.inbound.whenDelivered();
     if (dispatcher.isShutDown && this.#parts.sharesInstances) this.#takeBackStopped();
@@ -208,6 +221,7 @@ export class Shard {
     if (this.isClosed) return;
     this.#state.lose(error);
     this.#wakes.stop();
+    this.#broadcasts.stop();
     this.#lane.leave(this.#turns);
     this.#stopAttempts();
     this.instances.dismissAll(error);

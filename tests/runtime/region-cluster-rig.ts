@@ -152,6 +152,7 @@ export class RigMember {
       code: noCode,
       idleMax: 10_000,
       owner: () => id,
+      workers: { lookMs: 10_000, find: () => Promise.resolve([]) },
       resolveJob: (_instanceId, definition, params) => registry.resolve({ ...definition, params }).id,
       onHealth: () => undefined,
       onFenced: (shard) => void this.fenced.push(shard),

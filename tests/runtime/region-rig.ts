@@ -82,6 +82,7 @@ export class RegionRig {
       code: noCode,
       idleMax: 10_000,
       owner: () => "rig",
+      workers: { lookMs: 10_000, find: () => Promise.resolve([]) },
       resolveJob: (_instanceId, definition, params) => registry.resolve({ ...definition, params }).id,
       onHealth: () => undefined,
       onFenced: (shard) => logger.error({ shard }, "fenced"),

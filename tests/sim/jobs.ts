@@ -83,6 +83,13 @@ export function simJobs(host: JobHost, recorder: Recorder): Job[] {
       }
       return { sum: total };
     }),
+    job<Step>("roll-call", async (step, ctx) => {
+      for await (const { status, failure } of ctx.results()) {
+        const isLost = failure?.type === "WORKER_GONE" || failure?.type === "TASK_LOST";
+        if (status !== "Success" && !isLost) throw new Error(`a worker is ${status}: ${failure?.message}`);
+      }
+      return sumOf(step, ctx);
+    }),
     job<Flaky>("hang", async (step, ctx) => {
       if (ctx.attempt <= step.failures) await sleep(host, hangMs, ctx.signal);
       return sumOf(step, ctx);

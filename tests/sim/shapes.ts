@@ -303,6 +303,21 @@ const shapes = {
     return job === "step" || count < 2 ? shape : { ...shape, script: "retry" };
   },
 
+  /** A broadcast to whatever workers there are; some may be lost on the way. */
+  broadcast(brush: Brush): Shape {
+    const { random } = brush;
+    const retry = { count: 10_000, initialMs: 700 };
+    const each = task(brush, "each", "step", { value: 3, ms: random.whole(0, 3000) }, { retry });
+    const told = each.build().params as Step;
+    const after = { job: "roll-call", params: { ...told, value: 4 } };
+    const before = { job: "step", params: { ...told, value: 5 } };
+    each.withBroadcast(random.isLucky(0.5) ? { after } : { before, after });
+    const workflow = named("broadcast")
+      .withTask(each)
+      .withTask(task(brush, "last", "step", { value: 1 }, { after: ["each"] }));
+    return success(workflow, { each: sum(4), last: sum(5) });
+  },
+
   /** More concurrent tasks than a shared domain has slots. */
   crowded(brush: Brush): Shape {
     const { random, domains } = brush;

@@ -460,6 +460,39 @@ export const sourceMutations: readonly Mutation[] = [
     },
   },
   {
+    name: "broadcasts-anywhere",
+    about: "The items of a broadcast run on any worker that has the job.",
+    kinds: ["broadcast"],
+    needsCluster: true,
+    source: {
+      file: "src/kernel/dag/map-items.ts",
+      find: "{ ...definition, name, worker: this.#workers[index] }",
+      replace: "{ ...definition, name }",
+    },
+  },
+  {
+    name: "broadcasts-that-wait",
+    about: "A broadcast waits for workers that are gone.",
+    kinds: ["broadcast"],
+    needsCluster: true,
+    profile: "crashes",
+    source: {
+      file: "src/runtime/broadcast-watch.ts",
+      find: "this.#missing.get(task)?.has(worker) === true",
+      replace: "this.#missing.get(task)?.has(worker) === undefined",
+    },
+  },
+  {
+    name: "unprepared-broadcasts",
+    about: "A broadcast does not wait for the job before it.",
+    kinds: ["broadcast"],
+    source: {
+      file: "src/kernel/dag/map-items.ts",
+      find: "return this.#before === undefined || this.phase(this.#before) === Phase.success;",
+      replace: "return this.#before === undefined || this.phase(this.#before) !== Phase.waiting;",
+    },
+  },
+  {
     name: "overtaking-messages",
     about: "Messages overtake one that could not be delivered.",
     profile: "everything",

@@ -3,6 +3,12 @@ import type { MapStarted } from "../event.ts";
 import type { TaskDefinition } from "../task-definition.ts";
 import { firstItemNumber, MapItems } from "./map-items.ts";
 
+/** The workers that items of a broadcast wait for. */
+export interface AwaitedWorkers {
+  readonly task: number;
+  readonly workers: readonly string[];
+}
+
 /** The items of all maps of an instance, by number. Ranges of maps that ran again are not given to others. */
 export class ItemTable {
   readonly #maps = new Map<number, MapItems>();
@@ -56,6 +62,14 @@ export class ItemTable {
   get hasSettled(): boolean {
     for (const items of this.running) if (items.isSettled) return true;
     return false;
+  }
+
+  /** Of each broadcast that waits for some of its workers. */
+  awaitedWorkers(): AwaitedWorkers[] {
+    return [...this.running].flatMap((items) => {
+      const workers = items.awaitedWorkers();
+      return workers.length === 0 ? [] : [{ task: items.task, workers }];
+    });
   }
 
   inFlightItems(): number[] {

@@ -215,7 +215,8 @@ export class MapItems {
 
   /** The workers of a broadcast that items wait for. */
   awaitedWorkers(): string[] {
-    const all = this.#workers ?? [];
+    const all = this.#workers;
+    if (all === undefined) return [];
     const isAwaited = (index: number): boolean => this.#phases[index] === Phase.scheduled;
     return [...this.#records.keys()]
       .filter((index) => index < this.count && isAwaited(index))
