@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { defineJob, type Engine, type MapItem, Workflow } from "../../src/index.ts";
-import { EngineClusterRig, type RigMember } from "./engine-cluster-rig.ts";
+import { EngineClusterRig } from "./engine-cluster-rig.ts";
 import { Gate, says, startEngine, task, workflow } from "./rig.ts";
 import { RigWorker } from "./worker-rig.ts";
 
@@ -150,7 +150,7 @@ describe("10.4 a broadcast", () => {
     const flow = workflow("w", task("b", "held").withBroadcast().withTimeout(1000));
     await rig.clock.until(a.engine.submitWorkflow(flow, { instanceId: "i" }));
     await rig.clock.advance(3000);
-    await x.goTo(b as RigMember);
+    await x.goTo(b);
     await rig.clock.advance(60_000);
     gate.open();
     const result = await rig.clock.until(a.engine.awaitWorkflowInstance("i"));

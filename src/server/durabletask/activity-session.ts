@@ -120,6 +120,7 @@ export class ActivitySession {
       case "TurnAsked":
       case "TurnWithdrawn":
       case "History":
+      case "QuestionAnswered":
         // It has announced no code, so it is never asked about any.
         return;
     }

@@ -144,7 +144,7 @@ export abstract class SqlStore<Driver extends SqlDriver = SqlDriver> implements 
       { name: "load-members", values: [] },
     ]);
     const [members, shards, clock] = views.toReversed();
-    const [seconds] = this.#map(clock?.rows, (row) => row.number("seconds"));
+    const [seconds] = clock === undefined ? [] : this.#map(clock.rows, (row) => row.number("seconds"));
     return {
       incarnation: this.#incarnation(settings),
       members: this.#map(members?.rows, toMember),

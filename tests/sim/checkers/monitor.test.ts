@@ -65,5 +65,10 @@ test("a task twice, and a task of an instance that has ended", () => {
   const { builder, asked } = scene();
   answer(builder, asked, { tasks: [running, running] });
   answer(builder, asked, { state: "waiting", tasks: [ended] });
-  expectViolations(checkMonitor, builder, /has task 0 of b twice/, /has task 0 of a, which had ended at 1100, as waiting/);
+  expectViolations(
+    checkMonitor,
+    builder,
+    /has task 0 of b twice/,
+    /has task 0 of a, which had ended at 1100, as waiting/,
+  );
 });

@@ -25,7 +25,9 @@ export const checkTiming: Checker = (evidence) => {
 function checkTurnTimes(evidence: Evidence, instance: InstanceCommits, clocks: Clocks): string[] {
   const wrong: string[] = [];
   // An instance is created later than the one that had its id before, whatever the clock of its member says.
-  const earlier = commitHistoryOf(evidence).livesOf(instance.id).filter(({ key }) => key < instance.key);
+  const earlier = commitHistoryOf(evidence)
+    .livesOf(instance.id)
+    .filter(({ key }) => key < instance.key);
   let before = (earlier.at(-1)?.turns[0]?.at ?? 0) + 1;
   for (const { turn, at, landed, life } of instance.turns) {
     const record = evidence.lives[life - 1];

@@ -131,8 +131,7 @@ class Hearing {
     for (const instance of this.#told.of(id)) {
       if (instance.createdAt > createdAt) continue;
       const missing = instance.turns.filter(
-        (each) =>
-          this.#mustHear(instance, each, before) && (instance.createdAt < createdAt || each.turn < turn),
+        (each) => this.#mustHear(instance, each, before) && (instance.createdAt < createdAt || each.turn < turn),
       );
       this.#miss(instance, missing, `before turn ${turn}`);
     }
