@@ -3,13 +3,11 @@ import type { MapPage } from "../event.ts";
 import type { Payload } from "../payload.ts";
 import { type MapHook, type MapSettings, type TaskDefinition, toleratedFailures } from "../task-definition.ts";
 import { isFailed, isFinished, isInFlight, newRecord, Phase, type TaskRecord } from "../task-state.ts";
+import { ItemOrder } from "./item-order.ts";
+import { ItemResults } from "./item-results.ts";
 
 /** Items have numbers of their own, above those of all tasks: events, attempts and reports name them like tasks. */
 export const firstItemNumber = 2 ** 30;
-
-/** Results are part of the output of a map as long as they take no more characters together. */
-const resultsLengthMax = 16_384;
-const nullLength = "null,".length;
 
 /** The number of items of a map by status. */
 export interface ItemCounts {
@@ -68,14 +66,8 @@ export class MapItems {
   readonly #turns: Uint32Array;
   readonly #records = new Map<number, TaskRecord>();
   readonly #counts: number[] = Array.from({ length: Phase.stoppedByUser + 1 }, () => 0);
-  /** Items that were taken back or are due again, from `#againFrom` on. */
-  #again: number[] = [];
-  #againFrom = 0;
-  /** No item below it waits for its first attempt. */
-  #next = 0;
-  /** Outputs in order, while they are small together. */
-  #results: (string | undefined)[] | undefined;
-  #resultsLength: number;
+  #order = new ItemOrder();
+  readonly #results: ItemResults;
   /** The first item that failed, and how, for the failure of the map. */
   firstFailure: { readonly index: number; readonly message: string } | undefined;
   /** The hook that failed, which fails the map. */
@@ -99,8 +91,7 @@ export class MapItems {
     this.#attempts = new Uint32Array(this.size);
     this.#turns = new Uint32Array(this.size);
     this.#counts[Phase.waiting] = this.count;
-    this.#resultsLength = this.count * nullLength;
-    this.#results = this.#resultsLength > resultsLengthMax ? undefined : [];
+    this.#results = new ItemResults(this.count);
   }
 
   /** Items and hooks that are under way. */
@@ -264,11 +255,15 @@ export class MapItems {
 
   /** Takes the next items to start: first those that were under way before, then by index; a hook when it is its turn. */
   takeNext(limit: number): number[] {
+    const mayStart = this.#mayStartItems;
+    const isReady = (index: number): boolean => this.#phases[index] === Phase.ready;
+    const isWaiting = (index: number): boolean => this.#phases[index] === Phase.waiting;
     const items: number[] = [];
     while (items.length < limit) {
-      const item = this.#takeAgain() ?? (this.#mayStartItems ? this.#takeFirst() : undefined);
-      if (item === undefined) break;
-      items.push(item);
+      const index =
+        this.#order.takeAgain(isReady) ?? (mayStart ? this.#order.takeFirst(this.count, isWaiting) : undefined);
+      if (index === undefined) break;
+      items.push(this.first + index);
     }
     if (items.length > 0) return items;
     const hook = this.#nextHook();
@@ -285,7 +280,7 @@ export class MapItems {
   /** The item is to be started again: its attempt was lost or taken back, or the next one is due. */
   putBack(item: number): void {
     this.setPhase(item, Phase.ready);
-    this.#again.push(item);
+    this.#order.addAgain(item - this.first);
   }
 
   finish(item: number, phase: Phase, turn: number, output?: Payload): void {
@@ -298,7 +293,7 @@ export class MapItems {
     const hook = this.hookOf(item);
     if (hook !== undefined) this.#finishHook(item, hook, isFailed(phase) ? message : undefined, output);
     else if (isFailed(phase)) this.firstFailure ??= { index, message };
-    else this.#keepResult(index, output);
+    else this.#results.keep(index, output);
     this.#records.delete(index);
   }
 
@@ -319,7 +314,7 @@ export class MapItems {
       this.setPhase(item, isInFlight(phase) ? Phase.stopped : Phase.canceledEnded);
     }
     this.#records.clear();
-    this.#forgetOrder();
+    this.#order = new ItemOrder();
     return retries;
   }
 
@@ -330,7 +325,7 @@ export class MapItems {
     }
     this.firstFailure = undefined;
     this.hookFailure = undefined;
-    this.#forgetOrder();
+    this.#order = new ItemOrder();
   }
 
   inFlightItems(): number[] {
@@ -345,43 +340,12 @@ export class MapItems {
   /** JSON text of counts, and of the results in order where they are small together. */
   #summary(): string {
     const { count: total, succeeded, failed } = this;
-    const results = this.#results && Array.from({ length: total }, (_, index) => this.#results?.[index] ?? "null");
-    return `{"total":${total},"succeeded":${succeeded},"failed":${failed}${results ? `,"results":[${results.join(",")}]` : ""}}`;
+    const { texts } = this.#results;
+    return `{"total":${total},"succeeded":${succeeded},"failed":${failed}${texts ? `,"results":[${texts.join(",")}]` : ""}}`;
   }
 
   #in(phase: Phase): number {
     return this.#counts[phase] as number;
-  }
-
-  #takeAgain(): number | undefined {
-    while (this.#againFrom < this.#again.length) {
-      const item = this.#again[this.#againFrom++] as number;
-      if (this.phase(item) === Phase.ready) return item;
-    }
-    this.#again = [];
-    this.#againFrom = 0;
-    return undefined;
-  }
-
-  #takeFirst(): number | undefined {
-    while (this.#next < this.count) {
-      const index = this.#next++;
-      if (this.#phases[index] === Phase.waiting) return this.first + index;
-    }
-    return undefined;
-  }
-
-  #forgetOrder(): void {
-    this.#again = [];
-    this.#againFrom = 0;
-    this.#next = 0;
-  }
-
-  #keepResult(index: number, output: Payload | undefined): void {
-    if (this.#results === undefined || output === undefined) return;
-    this.#resultsLength += typeof output === "string" ? output.length : Infinity;
-    if (this.#resultsLength > resultsLengthMax) this.#results = undefined;
-    else this.#results[index] = output as string;
   }
 }
 

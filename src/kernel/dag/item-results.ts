@@ -1,0 +1,31 @@
+import type { Payload } from "../payload.ts";
+
+/** Results are part of the output of a map as long as they take no more characters together. */
+const lengthMax = 16_384;
+const nullLength = "null,".length;
+
+/** The results of a map's items in order, while they are small together. */
+export class ItemResults {
+  readonly #count: number;
+  #texts: (string | undefined)[] | undefined;
+  #length: number;
+
+  constructor(count: number) {
+    this.#count = count;
+    this.#length = count * nullLength;
+    this.#texts = this.#length > lengthMax ? undefined : [];
+  }
+
+  keep(index: number, output: Payload | undefined): void {
+    if (this.#texts === undefined || output === undefined) return;
+    this.#length += typeof output === "string" ? output.length : Infinity;
+    if (this.#length > lengthMax) this.#texts = undefined;
+    else this.#texts[index] = output as string;
+  }
+
+  /** JSON texts of all results, `null` for an item without one; undefined if they are too long together. */
+  get texts(): readonly string[] | undefined {
+    const texts = this.#texts;
+    return texts && Array.from({ length: this.#count }, (_, index) => texts[index] ?? "null");
+  }
+}
