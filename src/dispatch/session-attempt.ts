@@ -48,22 +48,3 @@ export interface AnnouncedAttempt {
   /** Makes the worker stop the attempt, or forget its result, because no owner wants it. */
   decline(): void;
 }
-
-/** An aborted attempt that the worker may not have stopped yet. */
-export interface StoppingAttempt {
-  readonly attemptId: string;
-  readonly descriptor: AttemptDescriptor;
-  grant: number;
-  readonly reason: unknown;
-  readonly promise: Promise<"stopped" | "disconnected">;
-  readonly resolve: (how: "stopped" | "disconnected") => void;
-}
-
-/** A result that is being made durable. */
-export interface ReportedResult {
-  grant: number;
-  readonly descriptor: AttemptDescriptor;
-  /** Monotonic time at which it was last passed on. */
-  since: number;
-  isFollowed: boolean;
-}

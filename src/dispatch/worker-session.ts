@@ -1,43 +1,39 @@
 import { assert } from "../base/assert.ts";
-import type { Clock, Timer } from "../base/clock.ts";
 import { messageOf } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
-import type { ClusterTimings } from "../cluster/timings.ts";
 import type { Outcome } from "../kernel/input.ts";
 import type { Abort } from "./abort.ts";
-import { type AttemptDescriptor, describeAttempt, localNames } from "./attempt-descriptor.ts";
-import { answerQuestion, type AskOwner } from "./attempt-question.ts";
-import type { OnReport } from "./attempt-report.ts";
+import { type AttemptDescriptor, describeAttempt } from "./attempt-descriptor.ts";
+import { AttemptMessages, type AttemptMessagesParts } from "./attempt-messages.ts";
 import type { GrantFence } from "./grant-fence.ts";
-import { type AnnouncedAttempt, type ReportedResult, SessionAttempt, type StoppingAttempt } from "./session-attempt.ts";
+import { type AnnouncedAttempt, SessionAttempt } from "./session-attempt.ts";
+import { grantMessage } from "./grant-message.ts";
+import { renewLeases } from "./lease-renewal.ts";
 import type { Link } from "./link.ts";
+import { ReportedResults } from "./reported-results.ts";
 import {
   formatMessage,
   type Grant,
   type GrantKey,
   type Heartbeat,
-  type RenewalAge,
   type Hello,
   type JobDetails,
-  type LoggedLine,
   type MemberMessage,
-  type QuestionAsked,
   type GrantRefusal,
   type Result,
   type RunningAttempt,
   type LeaseRenewal,
   type WorkerMessage,
 } from "./session-message.ts";
-import type { OnTaskLog } from "./task-log.ts";
 import { type SessionCode, SessionTurns } from "./session-turns.ts";
+import { type HowStopped, StoppingAttempts } from "./stopping-attempts.ts";
 import type { TaskOfInstance, TaskRun } from "./task-run.ts";
 import { WorkerAnnouncement } from "./worker-announcement.ts";
+import { WorkerContact, type WorkerContactParts } from "./worker-contact.ts";
 import type { WorkerAnswer, ConnectedWorker, WorkerConnection } from "./worker.ts";
 
-export interface SessionParts {
-  readonly clock: Clock;
+export interface SessionParts extends AttemptMessagesParts, Omit<WorkerContactParts, "onLost"> {
   readonly logger: Logger;
-  readonly timings: Pick<ClusterTimings, "workerBeatMs" | "workerLostMs">;
   /** The shard of a run and the epoch in which this member owns it; undefined for runs that belong to no shard. */
   readonly fenceOf?: (run: TaskRun) => GrantFence | undefined;
   /** Checks the sub-tasks in an outcome, which a remote worker cannot do. */
@@ -51,10 +47,6 @@ export interface SessionParts {
   readonly onAnnounced: (attempt: AnnouncedAttempt) => void;
   /** Resolves with true when the worker can be granted an attempt of the domain; undefined if it can at once. */
   readonly prepareGrant?: ((session: WorkerSession, domain: string) => Promise<boolean> | undefined) | undefined;
-  readonly onTaskLog?: OnTaskLog | undefined;
-  readonly onReport?: OnReport | undefined;
-  /** Asks the owner of an instance on behalf of an attempt that runs on the worker. */
-  readonly ask?: AskOwner | undefined;
   /** Called with the details of its jobs when a worker has connected. */
   readonly onJobs?: ((jobs: readonly JobDetails[], namespace: string) => void) | undefined;
   /** Questions about code; undefined where code runs in this process only. */
@@ -64,8 +56,13 @@ export interface SessionParts {
   readonly onOver: (session: WorkerSession, how: SessionEnd) => void;
 }
 
-/** A worker is unreachable after this many heartbeat intervals without a message: half an interval is allowed for delays. */
-const heartbeatsUntilUnreachable = 1.5;
+interface OpenLink {
+  readonly link: Link;
+  /** True if no hello has come over the link yet. */
+  isNew: boolean;
+  /** The number of the last grant over the link. */
+  grants: number;
+}
 
 /** `lost`: no heartbeat for too long. `left`: the worker stopped. `closed`: this member disconnected it. */
 export type SessionEnd = "lost" | "left" | "closed";
@@ -93,31 +90,20 @@ export class WorkerSession implements ConnectedWorker {
   readonly #parts: SessionParts;
   readonly #reserved = new Set<string>();
   readonly #attempts = new Map<string, SessionAttempt>();
-  /** Results that are being made durable. */
-  readonly #reported = new Map<string, ReportedResult>();
-  /** Aborted attempts that the worker may not have stopped yet. */
-  readonly #stopping = new Set<StoppingAttempt>();
+  readonly #reported: ReportedResults;
+  readonly #stopping: StoppingAttempts;
+  readonly #messages: AttemptMessages;
   readonly #turns: SessionTurns | undefined;
-  /** Questions of its jobs that are being answered, by number. */
-  readonly #questions = new Set<number>();
+  readonly #contact: WorkerContact;
   #announced: WorkerAnnouncement;
-  #link: Link | undefined;
-  /** True if no hello has come over the link yet. */
-  #isNew = true;
+  #openLink: OpenLink | undefined;
   #sequence = 0;
   /** The sequence number of the first hello over this link. */
   #since = 0;
-  #grants = 0;
   /** True if the worker has refused a grant: it gets none until its next heartbeat. */
   #isRefusing = false;
   #isDraining = false;
   #isOver = false;
-  #heardAt: number;
-  /** Wall-clock time of the last message. */
-  #lastHeardAt: number;
-  /** Monotonic time since which no heartbeat was missed and the link was open. Undefined until the first message of a link. */
-  #reachableSince: number | undefined;
-  #timer: Timer | undefined;
 
   constructor(worker: Pick<WorkerSession, "id" | "address" | "namespace">, parts: SessionParts) {
     this.id = worker.id;
@@ -125,10 +111,23 @@ export class WorkerSession implements ConnectedWorker {
     this.namespace = worker.namespace;
     this.#parts = parts;
     this.#announced = new WorkerAnnouncement(worker.namespace, { jobs: [], slots: 0 });
-    this.#heardAt = parts.clock.monotonic();
-    this.#lastHeardAt = parts.clock.now();
-    this.#armTimer(parts.timings.workerLostMs);
-    this.#turns = parts.code && new SessionTurns(this, parts.code, () => this.#link?.bufferedBytes ?? 0);
+    const { clock, timings } = parts;
+    this.#contact = new WorkerContact({ clock, timings, onLost: () => this.#end("lost") });
+    const onStopped = (): void => this.#parts.onChanged(this);
+    this.#stopping = new StoppingAttempts((message) => this.send(message), onStopped);
+    this.#reported = new ReportedResults(() => clock.monotonic());
+    this.#messages = this.#makeMessages();
+    this.#turns = parts.code && new SessionTurns(this, parts.code, () => this.#openLink?.link.bufferedBytes ?? 0);
+  }
+
+  #makeMessages(): AttemptMessages {
+    const followed = (attemptId: string): AttemptDescriptor | undefined => {
+      const attempt = this.#attempts.get(attemptId);
+      return attempt?.isFollowed === true ? attempt.descriptor : undefined;
+    };
+    const ended = (attemptId: string): AttemptDescriptor | undefined =>
+      this.#reported.descriptorOf(attemptId) ?? this.#stopping.descriptorOf(attemptId);
+    return new AttemptMessages(this.#parts, { followed, ended }, (message) => this.send(message));
   }
 
   // The dispatcher's side
@@ -146,16 +145,11 @@ export class WorkerSession implements ConnectedWorker {
   }
 
   get isReachable(): boolean {
-    return this.#reachableSince !== undefined && !this.#hasMissedHeartbeat;
-  }
-
-  get #hasMissedHeartbeat(): boolean {
-    const { clock, timings } = this.#parts;
-    return clock.monotonic() - this.#heardAt >= heartbeatsUntilUnreachable * timings.workerBeatMs;
+    return this.#contact.isReachable;
   }
 
   get lastHeardAt(): number {
-    return this.#lastHeardAt;
+    return this.#contact.lastHeardAt;
   }
 
   get jobs(): readonly string[] {
@@ -163,10 +157,7 @@ export class WorkerSession implements ConnectedWorker {
   }
 
   timeoutGraceMs(since: number): number {
-    const { clock, timings } = this.#parts;
-    if (this.#reachableSince === undefined || this.#hasMissedHeartbeat) return Infinity;
-    if (this.#reachableSince <= since) return 0;
-    return Math.max(0, this.#reachableSince + timings.workerBeatMs - clock.monotonic());
+    return this.#contact.timeoutGraceMs(since);
   }
 
   get isDraining(): boolean {
@@ -218,17 +209,16 @@ export class WorkerSession implements ConnectedWorker {
 
   follow(attemptId: string, abort: Abort): boolean {
     this.#reserved.delete(attemptId);
-    const reported = this.#reported.get(attemptId);
-    if (reported !== undefined) reported.isFollowed = true;
+    const hasResult = this.#reported.follow(attemptId);
     const attempt = this.#attempts.get(attemptId);
-    if (attempt === undefined) return reported !== undefined;
+    if (attempt === undefined) return hasResult;
     attempt.isFollowed = true;
     this.#stopOnAbort(attempt, abort);
     return true;
   }
 
-  whenStopped(attemptId: string): Promise<"stopped" | "disconnected"> | undefined {
-    return [...this.#stopping].findLast((stopping) => stopping.attemptId === attemptId)?.promise;
+  whenStopped(attemptId: string): Promise<HowStopped> | undefined {
+    return this.#stopping.whenStopped(attemptId);
   }
 
   forget(attemptId: string): void {
@@ -247,14 +237,12 @@ export class WorkerSession implements ConnectedWorker {
   keepResult(attemptId: string): void {
     const { grant, descriptor } = this.#attempts.get(attemptId) ?? {};
     if (grant === undefined || descriptor === undefined) return;
-    this.#reported.set(attemptId, { grant, descriptor, since: this.#parts.clock.monotonic(), isFollowed: true });
+    this.#reported.add(grant, descriptor, true);
   }
 
   acknowledge(attemptId: string): void {
-    const reported = this.#reported.get(attemptId);
-    if (reported === undefined) return;
-    this.#reported.delete(attemptId);
-    this.send({ type: "Acknowledged", attemptId, grant: reported.grant });
+    const grant = this.#reported.take(attemptId);
+    if (grant !== undefined) this.send({ type: "Acknowledged", attemptId, grant });
   }
 
   /** Disconnects the worker, which takes its attempts to another member. */
@@ -267,17 +255,15 @@ export class WorkerSession implements ConnectedWorker {
 
   /** Replaces the link of the worker, which has connected (again); its hello follows. */
   attach(link: Link): void {
-    this.#link?.close();
-    this.#link = link;
-    this.#reachableSince = undefined;
-    this.#isNew = true;
-    this.#grants = 0;
+    this.#openLink?.link.close();
+    this.#openLink = { link, isNew: true, grants: 0 };
+    this.#contact.onLinkChanged();
   }
 
   /** Handles a message of the worker; ignores those of an earlier link. */
   receive(link: Link, message: WorkerMessage): void {
-    if (link !== this.#link) return;
-    this.#noteContact();
+    if (link !== this.#openLink?.link) return;
+    this.#contact.onMessage();
     switch (message.type) {
       case "Hello":
         return this.#onHello(message);
@@ -292,53 +278,22 @@ export class WorkerSession implements ConnectedWorker {
       case "HistoryAsked":
         return void this.#turns?.onHistoryAsked(message);
       case "QuestionAsked":
-        return void this.#onQuestion(message);
+        return void this.#messages.onQuestion(message);
       case "Leaving":
         return this.#end("left");
       case "Logged":
-        return message.lines.forEach((line) => this.#log(line));
+        return this.#messages.onLogged(message.lines);
       case "Reported":
-        // A report counts only if its attempt runs on this worker and an owner follows it.
-        for (const { attemptId, ...report } of message.reports) {
-          if (this.#attempts.get(attemptId)?.isFollowed === true) this.#parts.onReport?.(attemptId, report);
-        }
-        return;
+        return this.#messages.onReported(message.reports);
     }
-  }
-
-  /** A worker asks for attempts that were granted to it only. It repeats a question that it finds unanswered. */
-  async #onQuestion({ question, attemptId, body }: QuestionAsked): Promise<void> {
-    const attempt = this.#attempts.get(attemptId);
-    if (attempt?.isFollowed !== true || this.#questions.has(question)) return;
-    this.#questions.add(question);
-    const answer = await answerQuestion(this.#parts.ask, attempt.descriptor, { question, body });
-    this.#questions.delete(question);
-    this.send({ type: "QuestionAnswered", ...answer });
-  }
-
-  /** Passes a log line on if its attempt was granted to this worker and an owner follows it. */
-  #log({ attemptId, at, level, message, fields }: LoggedLine): void {
-    const running = this.#attempts.get(attemptId);
-    const ended = this.#reported.get(attemptId) ?? [...this.#stopping].find((each) => each.attemptId === attemptId);
-    const descriptor = running?.isFollowed === true ? running.descriptor : ended?.descriptor;
-    if (descriptor === undefined) return;
-    this.#parts.onTaskLog?.({ attemptId, ...localNames(descriptor), at, level, message, fields });
   }
 
   /** Makes the worker unreachable: it gets nothing new until it connects again. */
   onLinkClosed(link: Link): void {
-    if (link !== this.#link) return;
-    this.#link = undefined;
-    this.#reachableSince = undefined;
+    if (link !== this.#openLink?.link) return;
+    this.#openLink = undefined;
+    this.#contact.onLinkChanged();
     this.#turns?.onLinkClosed();
-  }
-
-  #noteContact(): void {
-    const { clock } = this.#parts;
-    const now = clock.monotonic();
-    if (this.#reachableSince === undefined || this.#hasMissedHeartbeat) this.#reachableSince = now;
-    this.#heardAt = now;
-    this.#lastHeardAt = clock.now();
   }
 
   // Heartbeats
@@ -346,10 +301,12 @@ export class WorkerSession implements ConnectedWorker {
   #onHello(hello: Hello): void {
     if (hello.sequence <= this.#sequence) return;
     this.#announced = new WorkerAnnouncement(this.namespace, hello);
-    if (this.#isNew && hello.slots > 0) this.#parts.onJobs?.(hello.jobDetails ?? [], this.namespace);
+    const isFirst = this.#openLink?.isNew === true;
+    if (isFirst && hello.slots > 0) this.#parts.onJobs?.(hello.jobDetails ?? [], this.namespace);
+    if (this.#openLink !== undefined) this.#openLink.isNew = false;
     const running = hello.running.map(keyOf);
     const listed = [...running, ...hello.results.map(keyOf)];
-    if (this.#isNew) this.#onFirstHello(hello, listed);
+    if (isFirst) this.#onFirstHello(hello, listed);
     const verdict = this.#reconcile(hello, running, listed);
     const { workerBeatMs: beatMs, workerLostMs: lostMs } = this.#parts.timings;
     this.send({ type: "Welcome", welcome: this.address, beatMs, lostMs, ...verdict });
@@ -371,7 +328,6 @@ export class WorkerSession implements ConnectedWorker {
    */
   #onFirstHello(hello: Hello, listed: readonly GrantKey[]): void {
     const hasBeenElsewhere = hello.lastWelcome !== this.address;
-    this.#isNew = false;
     this.#since = hello.sequence;
     const names = new Set(listed.map(({ attemptId }) => attemptId));
     for (const attempt of this.#attempts.values()) {
@@ -379,8 +335,8 @@ export class WorkerSession implements ConnectedWorker {
       attempt.grant = 0;
       if (!names.has(attempt.attemptId)) this.#settleMissing(attempt, hasBeenElsewhere);
     }
-    for (const reported of this.#reported.values()) reported.grant = 0;
-    for (const stopping of this.#stopping) stopping.grant = 0;
+    this.#reported.onConnected();
+    this.#stopping.onConnected();
     for (const { grant, descriptor } of hello.running) {
       if (!this.#attempts.has(descriptor.attemptId)) this.#addAnnounced(grant, descriptor);
     }
@@ -407,40 +363,8 @@ export class WorkerSession implements ConnectedWorker {
       } else if (attempt.grant <= lastGrant || attempt.isConfirmed) this.#settleMissing(attempt, false);
       else if (attempt.message !== undefined) this.send(attempt.message);
     }
-    this.#settleAllStopping(lastGrant, new Map(running.map(({ attemptId, grant }) => [attemptId, grant])));
-    return { sequence, ...this.#renewLeases(running) };
-  }
-
-  /** Settles aborted attempts that do not run and whose grant is void; repeats the abort of the others. */
-  #settleAllStopping(lastGrant: number, running: ReadonlyMap<string, number>): void {
-    for (const { attemptId, grant, reason } of this.#stopping) {
-      if (running.get(attemptId) === grant) continue;
-      if (grant <= lastGrant) this.#settleStopping({ attemptId, grant });
-      else this.#sendAbort({ attemptId, grant }, reason);
-    }
-  }
-
-  #settleStopping({ attemptId, grant }: GrantKey): void {
-    for (const stopping of this.#stopping) {
-      if (stopping.attemptId !== attemptId || stopping.grant !== grant) continue;
-      this.#stopping.delete(stopping);
-      stopping.resolve("stopped");
-      this.#parts.onChanged(this);
-    }
-  }
-
-  #renewLeases(running: readonly GrantKey[]): Omit<LeaseRenewal, "sequence"> {
-    const unwanted: GrantKey[] = [];
-    const undecided: GrantKey[] = [];
-    const renewalAges: RenewalAge[] = [];
-    for (const { attemptId, grant } of running) {
-      const attempt = this.#attempts.get(attemptId);
-      const ageMs = this.#parts.renewalAgeMs?.(attemptId) ?? 0;
-      if (attempt?.grant !== grant) unwanted.push({ attemptId, grant });
-      else if (!attempt.isFollowed) undecided.push({ attemptId, grant });
-      else if (ageMs > 0) renewalAges.push({ attemptId, grant, ageMs });
-    }
-    return { unwanted, undecided, renewalAges };
+    this.#stopping.reconcile(lastGrant, new Map(running.map(({ attemptId, grant }) => [attemptId, grant])));
+    return { sequence, ...renewLeases(running, this.#attempts, this.#parts.renewalAgeMs) };
   }
 
   /** Settles an attempt that the worker neither runs nor has a result of. */
@@ -448,35 +372,22 @@ export class WorkerSession implements ConnectedWorker {
     this.#attempts.delete(attempt.attemptId);
     // A stopping worker refuses all its attempts, and those messages may be lost.
     const isGivenBack = this.slots === 0 && !hasBeenElsewhere;
-    if (isGivenBack) attempt.settle({ kind: "refused", why: "the worker is stopping" });
-    else if (attempt.isConfirmed || hasBeenElsewhere) attempt.settle({ kind: "lost" });
-    else attempt.settle({ kind: "refused", why: "it did not reach the worker" });
-  }
-
-  /** Declares the worker lost after `workerLostMs` without a message. Reads messages that arrived while this member was busy first. */
-  #armTimer(delayMs: number): void {
-    const { clock, timings } = this.#parts;
-    const look = (): void => {
-      const silentMs = clock.monotonic() - this.#heardAt;
-      if (this.#isOver) return;
-      if (silentMs < timings.workerLostMs) this.#armTimer(Math.max(1, timings.workerLostMs - silentMs));
-      else this.#end("lost");
-    };
-    this.#timer = clock.after(delayMs, () => clock.soon(look));
+    const isLost = !isGivenBack && (attempt.isConfirmed || hasBeenElsewhere);
+    const why = isGivenBack ? "the worker is stopping" : "it did not reach the worker";
+    attempt.settle(isLost ? { kind: "lost" } : { kind: "refused", why });
   }
 
   #end(how: SessionEnd): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#timer?.cancel();
+    this.#contact.end();
     if (how !== "left") this.send({ type: "Goodbye" });
-    this.#link?.close();
-    this.#link = undefined;
+    this.#openLink?.link.close();
+    this.#openLink = undefined;
     this.#attempts.clear();
     this.#reserved.clear();
     this.#reported.clear();
-    for (const { resolve } of this.#stopping) resolve(how === "closed" ? "disconnected" : "stopped");
-    this.#stopping.clear();
+    this.#stopping.end(how === "closed" ? "disconnected" : "stopped");
     this.#turns?.end(how === "lost" ? "lost" : "left");
     this.#parts.onOver(this, how);
   }
@@ -485,21 +396,11 @@ export class WorkerSession implements ConnectedWorker {
 
   async #grant(attempt: SessionAttempt, run: TaskRun): Promise<void> {
     const { attemptId, descriptor } = attempt;
-    const { params, completionToken } = run;
     let message: Omit<Grant, "grant">;
     const preparing = this.#parts.prepareGrant?.(this, run.domain);
     const isPrepared = preparing === undefined || (await preparing);
     try {
-      const inputs = await run.inputs();
-      const fence = this.#parts.fenceOf?.(run);
-      message = {
-        type: "Grant",
-        descriptor,
-        params,
-        inputs,
-        ...(completionToken === undefined ? {} : { completionToken }),
-        ...(fence === undefined ? {} : { fence }),
-      };
+      message = await grantMessage(run, descriptor, this.#parts.fenceOf);
     } catch (error) {
       if (this.#attempts.get(attemptId) === attempt) this.#attempts.delete(attemptId);
       attempt.fail(error);
@@ -507,8 +408,8 @@ export class WorkerSession implements ConnectedWorker {
     }
     if (this.#attempts.get(attemptId) !== attempt) return;
     if (!isPrepared) this.#isRefusing = true;
-    if (!isPrepared || this.#link === undefined) return this.#settleMissing(attempt, false);
-    attempt.grant = ++this.#grants;
+    if (!isPrepared || this.#openLink === undefined) return this.#settleMissing(attempt, false);
+    attempt.grant = ++this.#openLink.grants;
     attempt.message = { ...message, grant: attempt.grant };
     this.send(attempt.message);
   }
@@ -518,30 +419,19 @@ export class WorkerSession implements ConnectedWorker {
     const stop = (): void => {
       if (this.#attempts.get(attemptId) !== attempt) return;
       this.#attempts.delete(attemptId);
-      if (attempt.grant !== undefined) this.#stop(attempt.grant, attempt.descriptor, abort.signal.reason);
+      if (attempt.grant !== undefined) this.#stopping.add(attempt.grant, attempt.descriptor, abort.signal.reason);
     };
     if (abort.aborted) stop();
     else abort.signal.addEventListener("abort", stop, { once: true });
   }
 
-  /** Sends an abort, which is repeated with each heartbeat until the worker has stopped the attempt (S3). */
-  #stop(grant: number, descriptor: AttemptDescriptor, reason: unknown): void {
-    const { attemptId } = descriptor;
-    const { promise, resolve } = Promise.withResolvers<"stopped" | "disconnected">();
-    this.#stopping.add({ attemptId, descriptor, grant, reason, promise, resolve });
-    this.#sendAbort({ attemptId, grant }, reason);
-  }
-
   /** Handles a result. `descriptor` is given for results of an earlier connection, which another owner may want. */
   #onResult({ attemptId, grant, outcome }: Result, descriptor: AttemptDescriptor | undefined): void {
-    const { clock, timings } = this.#parts;
-    const since = clock.monotonic();
-    this.#settleStopping({ attemptId, grant });
+    this.#stopping.settle({ attemptId, grant });
     const attempt = this.#attempts.get(attemptId);
-    const reported = this.#reported.get(attemptId);
     if (attempt?.grant === grant) {
       this.#attempts.delete(attemptId);
-      this.#reported.set(attemptId, { grant, descriptor: attempt.descriptor, since, isFollowed: attempt.isFollowed });
+      this.#reported.add(grant, attempt.descriptor, attempt.isFollowed);
       attempt.settle(this.#parts.checkOutcome?.(outcome, attempt.descriptor) ?? outcome);
       if (!attempt.isFollowed) this.#parts.onChanged(this);
       // No owner has renewed it since it was announced, so it may soon count as lost: its result is announced at once.
@@ -549,19 +439,17 @@ export class WorkerSession implements ConnectedWorker {
     } else if (outcome.kind === "lost") {
       // Another owner has no use for the news that this worker lost it, and may have started the attempt again.
       this.send({ type: "Acknowledged", attemptId, grant });
-    } else if (reported?.grant === grant) {
-      // No owner is known yet, or the owner has not made the result durable in time; the shard may have a new owner.
-      if (since - reported.since < (reported.isFollowed ? 2 * timings.workerBeatMs : timings.workerBeatMs)) return;
-      Object.assign(reported, { since, isFollowed: false });
-      this.#announceResult(reported.descriptor, outcome);
+    } else if (this.#reported.has({ attemptId, grant })) {
+      const reported = this.#reported.repeat(attemptId, this.#parts.timings.workerBeatMs);
+      if (reported !== undefined) this.#announceResult(reported, outcome);
     } else if (descriptor !== undefined) {
-      this.#reported.set(attemptId, { grant, descriptor, since, isFollowed: false });
+      this.#reported.add(grant, descriptor, false);
       this.#announceResult(descriptor, outcome);
     } else this.send({ type: "Acknowledged", attemptId, grant });
   }
 
   #onRefused({ attemptId, grant, why }: GrantRefusal): void {
-    this.#settleStopping({ attemptId, grant });
+    this.#stopping.settle({ attemptId, grant });
     const attempt = this.#attempts.get(attemptId);
     if (attempt === undefined || attempt.grant !== grant) return;
     this.#isRefusing = true;
@@ -579,7 +467,7 @@ export class WorkerSession implements ConnectedWorker {
     const decline = (): void => {
       if (this.#attempts.get(attemptId) !== attempt || attempt.isFollowed) return this.acknowledge(attemptId);
       this.#attempts.delete(attemptId);
-      this.#stop(attempt.grant ?? 0, descriptor, new DOMException("the attempt is not wanted", "AbortError"));
+      this.#stopping.add(attempt.grant ?? 0, descriptor, new DOMException("the attempt is not wanted", "AbortError"));
       this.#parts.onChanged(this);
     };
     attempt.announce = () => this.#announce({ worker: this, descriptor, outcome: attempt.outcome, decline });
@@ -597,21 +485,13 @@ export class WorkerSession implements ConnectedWorker {
     try {
       this.#parts.onAnnounced(attempt);
     } catch (error) {
-      const { attemptId } = attempt.descriptor;
-      this.#parts.logger.error(
-        { attemptId, error: messageOf(error) },
-        "an attempt that a worker announced could not be handled",
-      );
+      const problem = { attemptId: attempt.descriptor.attemptId, error: messageOf(error) };
+      this.#parts.logger.error(problem, "an attempt that a worker announced could not be handled");
     }
   }
 
-  #sendAbort(key: GrantKey, reason: unknown): void {
-    const { name, message } = reason instanceof Error ? reason : new Error(String(reason));
-    this.send({ type: "Abort", ...key, reason: { name, message } });
-  }
-
   send(message: MemberMessage): void {
-    this.#link?.send(formatMessage(message));
+    this.#openLink?.link.send(formatMessage(message));
   }
 }
 

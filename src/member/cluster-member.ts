@@ -463,11 +463,8 @@ export class ClusterMember implements RegionCluster, CallTransport {
 
   /** The cluster has removed this member: others own its shards, and run its attempts again. */
   async #onRemoved(): Promise<void> {
-    const error = new EngineError(
-      "MEMBER_LOST",
-      `member ${this.id} sent no heartbeat for too long and was removed from the cluster`,
-    );
-    this.#dropAll(error);
+    const message = `member ${this.id} sent no heartbeat for too long and was removed from the cluster`;
+    this.#dropAll(new EngineError("MEMBER_LOST", message));
     await recordAgain(this.#parts, async () => {
       await this.#domains.declare();
       await this.#runtime.record();
