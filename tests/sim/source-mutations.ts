@@ -478,8 +478,8 @@ export const sourceMutations: readonly Mutation[] = [
     profile: "crashes",
     source: {
       file: "src/runtime/broadcast-watch.ts",
-      find: "this.#missing.get(task)?.has(worker) === true",
-      replace: "this.#missing.get(task)?.has(worker) === undefined",
+      find: "before.get(task)?.has(worker) === true",
+      replace: "before.get(task)?.has(worker) === undefined",
     },
   },
   {
