@@ -13,7 +13,7 @@ describe("the lease", () => {
     isValid = false;
     await rig.finish("a");
     assert.deepEqual([rig.running, rig.waiting], [[], ["b"]]);
-    assert.equal(rig.dispatcher.waitOf("b")?.text, "the lease of this member, which has lapsed");
+    assert.equal(rig.dispatcher.status.waitOf("b")?.text, "the lease of this member, which has lapsed");
     isValid = true;
     rig.dispatcher.onLeaseChanged();
     await settle();
@@ -61,7 +61,7 @@ describe("a lease that has lapsed", () => {
     assert.ok(hasCode(abort.signal.reason, "MEMBER_LOST"));
     assert.deepEqual(rig.waiting, ["c"]);
     await rig.finish("a");
-    assert.equal(rig.dispatcher.lateReports, 1);
+    assert.equal(rig.dispatcher.status.lateReports, 1);
   });
 
   test("lets go of what runs on remote workers without a word, and sends them away", async () => {
@@ -75,7 +75,7 @@ describe("a lease that has lapsed", () => {
     await settle();
     assert.deepEqual([rig.listener.ends, rig.running, rig.waiting], [[], [], ["b", "c"]]);
     assert.deepEqual([session.stopped, session.call("a").abort.aborted], [true, false]);
-    assert.equal(rig.dispatcher.poolSize, 1);
+    assert.equal(rig.dispatcher.status.poolSize, 1);
     resolve();
     await settle();
     assert.deepEqual(session.started, ["a"]);
@@ -117,8 +117,8 @@ describe("rebind", () => {
     assert.equal(rig.dispatcher.rebind(makeRun(owner, "c")), false);
     await rig.finish("a");
     assert.deepEqual([rig.listener.ends, owner.ends], [[], ["a success"]]);
-    assert.equal(rig.dispatcher.isRunning("a"), false);
-    assert.equal(rig.dispatcher.isRunning("b"), true);
+    assert.equal(rig.dispatcher.status.isRunning("a"), false);
+    assert.equal(rig.dispatcher.status.isRunning("b"), true);
   });
 
   test("asks the new owner to confirm a start that the old one could not", async () => {
@@ -153,10 +153,10 @@ describe("adopt", () => {
     const startedAt = rig.clock.now() - 5000;
     assert.equal(rig.dispatcher.adopt(rig.run("brought"), session, promise, startedAt), true);
     assert.deepEqual(rig.running, ["own", "brought"]);
-    assert.equal(rig.dispatcher.isReachable("brought"), true);
+    assert.equal(rig.dispatcher.status.isReachable("brought"), true);
     session.isReachable = false;
-    assert.equal(rig.dispatcher.isReachable("brought"), false);
-    assert.equal(rig.dispatcher.isReachable("unknown"), false);
+    assert.equal(rig.dispatcher.status.isReachable("brought"), false);
+    assert.equal(rig.dispatcher.status.isReachable("unknown"), false);
     resolve({ kind: "success", output: "1" });
     await settle();
     assert.deepEqual(rig.listener.heard, ["own started", "brought success"]);
@@ -188,10 +188,10 @@ describe("adopt", () => {
     assert.equal(rig.dispatcher.adopt(rig.run("own"), session, promise, 0), true);
     assert.equal(rig.dispatcher.adopt(rig.run("new"), new HandSession("gone"), promise, 0), false);
     assert.deepEqual(rig.running, ["own", "waiting"]);
-    assert.equal(rig.dispatcher.isRunningOn("waiting", session), true);
-    assert.equal(rig.dispatcher.isRunningOn("waiting", other), false);
-    assert.deepEqual(rig.dispatcher.connectionOf("waiting"), { worker: "a", since: 1 });
-    assert.equal(rig.dispatcher.connectionOf("new"), undefined);
+    assert.equal(rig.dispatcher.status.isRunningOn("waiting", session), true);
+    assert.equal(rig.dispatcher.status.isRunningOn("waiting", other), false);
+    assert.deepEqual(rig.dispatcher.status.connectionOf("waiting"), { worker: "a", since: 1 });
+    assert.equal(rig.dispatcher.status.connectionOf("new"), undefined);
   });
 
   test("does not take what the worker has no longer: nobody would ever hear of it", async () => {
@@ -335,7 +335,7 @@ describe("shared domains", () => {
 
   test("have a size for all and a quota here, which is 0 at first", async () => {
     const rig = shared();
-    assert.deepEqual(rig.dispatcher.listDomains(), [
+    assert.deepEqual(rig.dispatcher.status.listDomains(), [
       { domain: "data", priority: 3, size: 100, running: 0, waiting: 0 },
       { domain: "default", priority: 0, size: 4, running: 0, waiting: 0 },
       { domain: "mail", priority: 0, size: 7, running: 0, waiting: 0 },
@@ -343,18 +343,18 @@ describe("shared domains", () => {
     await rig.enqueue(rig.run("d1", { domain: "data" }), rig.run("d2", { domain: "data" }));
     assert.deepEqual(rig.running, []);
     assert.deepEqual(rig.dispatcher.demand("data"), { running: 0, waiting: 2 });
-    assert.equal(rig.dispatcher.waitOf("d1")?.text, "a free slot in domain data");
+    assert.equal(rig.dispatcher.status.waitOf("d1")?.text, "a free slot in domain data");
     rig.dispatcher.setQuota("data", 1);
     await settle();
     assert.deepEqual(rig.dispatcher.demand("data"), { running: 1, waiting: 1 });
-    assert.deepEqual(rig.dispatcher.domainStatus("data"), { running: 1, size: 100 });
+    assert.deepEqual(rig.dispatcher.status.domainStatus("data"), { running: 1, size: 100 });
   });
 
   test("leave the default domain the rest of the pool, and never overrun it together", async () => {
     const rig = shared();
     await rig.enqueue("a", "b", "c", "d", "e");
     rig.dispatcher.setQuota("data", 3);
-    assert.deepEqual(rig.dispatcher.domainStatus("default"), { running: 4, size: 1 });
+    assert.deepEqual(rig.dispatcher.status.domainStatus("default"), { running: 4, size: 1 });
     const data = { domain: "data" };
     await rig.enqueue(rig.run("d1", data), rig.run("d2", data), rig.run("d3", data), rig.run("d4", data));
     assert.deepEqual(rig.running, ["a", "b", "c", "d"]);
@@ -362,7 +362,7 @@ describe("shared domains", () => {
     assert.deepEqual(rig.running, ["d", "d1", "d2", "d3"]);
     rig.dispatcher.setQuota("data", 9);
     await settle();
-    assert.deepEqual(rig.dispatcher.domainStatus("default"), { running: 1, size: 1 });
+    assert.deepEqual(rig.dispatcher.status.domainStatus("default"), { running: 1, size: 1 });
     await rig.finish("d");
     assert.deepEqual(rig.running, ["d1", "d2", "d3", "d4"]);
     rig.dispatcher.setQuota("data", 0);
@@ -411,7 +411,7 @@ describe("shared domains", () => {
     rig.dispatcher.setDomainPoolSize("data", 500);
     rig.dispatcher.setQuota("data", 4);
     rig.dispatcher.setPoolSize(1);
-    assert.deepEqual(rig.dispatcher.domainStatus("data"), { running: 0, size: 500 });
+    assert.deepEqual(rig.dispatcher.status.domainStatus("data"), { running: 0, size: 500 });
     assert.throws(() => rig.dispatcher.setDomainPoolSize("data", 0), /must be a whole number from 1/);
     assert.throws(() => rig.dispatcher.setQuota("nowhere", 1), /not declared/);
     rig.dispatcher.declareDomain("default", { size: 5 });

@@ -156,23 +156,23 @@ class Model {
     }
     assert.ok(running.filter((id) => this.suspects.has(id)).length <= 1, "one suspect at a time");
 
-    const slotsUsed = dispatcher.listDomains().reduce((sum, domain) => sum + domain.running, 0);
+    const slotsUsed = dispatcher.status.listDomains().reduce((sum, domain) => sum + domain.running, 0);
     assert.equal(slotsUsed, running.length, "slots in use are what runs");
     const begun = running.filter((id) => !before.includes(id));
-    if (begun.length > 0) assert.ok(running.length <= dispatcher.poolSize, "nothing starts in a full pool");
+    if (begun.length > 0) assert.ok(running.length <= dispatcher.status.poolSize, "nothing starts in a full pool");
     for (const domain of domains) this.#checkDomain(domain, begun);
   }
 
   #checkDomain(domain: string, begun: readonly string[]): void {
     const { dispatcher, running, waiting } = this.rig;
-    const { running: used, size } = dispatcher.domainStatus(domain);
+    const { running: used, size } = dispatcher.status.domainStatus(domain);
     assert.equal(used, running.filter((id) => this.domainOf.get(id) === domain).length);
     if (begun.some((id) => this.domainOf.get(id) === domain))
       assert.ok(used <= size, "nothing starts in a full domain");
     const isHeldBack = (id: string): boolean =>
       this.suspects.has(id) || (this.careful.has(id) && running.some((other) => this.suspects.has(other)));
     const couldStart = waiting.some((id) => this.domainOf.get(id) === domain && !isHeldBack(id));
-    const hasRoom = used < size && running.length < dispatcher.poolSize;
+    const hasRoom = used < size && running.length < dispatcher.status.poolSize;
     assert.ok(this.paused || !couldStart || !hasRoom, `${domain} has a slot and somebody waits for it`);
   }
 

@@ -100,7 +100,7 @@ class Model {
     const startsThen = starts();
     const refuse = (): void => {
       // It may have been queued again meanwhile, and started: then that start is another matter.
-      if (this.rig.dispatcher.isRunning(id) && starts() === startsThen) this.silent.add(id);
+      if (this.rig.dispatcher.status.isRunning(id) && starts() === startsThen) this.silent.add(id);
       reject(new Error("refused"));
     };
     this.#unconfirmed.push(start === "later" ? resolve : refuse);
@@ -169,7 +169,7 @@ class Model {
   }
 
   workerOf(id: string): Rig["worker"] | undefined {
-    const running = this.rig.dispatcher.listRunning().find(({ run }) => run.attemptId === id);
+    const running = this.rig.dispatcher.status.listRunning().find(({ run }) => run.attemptId === id);
     return [this.rig.worker, ...this.sessions].find(({ address }) => address === running?.worker);
   }
 
@@ -185,7 +185,7 @@ class Model {
     for (const id of this.ids) {
       assert.ok(listener.ends.filter((line) => line.startsWith(`${id} `)).length <= 1, `${id} has one end`);
     }
-    const slotsUsed = dispatcher.listDomains().reduce((sum, domain) => sum + domain.running, 0);
+    const slotsUsed = dispatcher.status.listDomains().reduce((sum, domain) => sum + domain.running, 0);
     assert.equal(slotsUsed, running.length, "slots in use are what runs");
     for (const session of this.sessions) {
       const its = running.filter((id) => this.workerOf(id) === session);
@@ -201,7 +201,7 @@ class Model {
     const own = rig.running.filter((id) => this.workerOf(id) === rig.worker);
     assert.ok(own.length <= ownSize, "the embedded worker has its own part and no more");
     const total = this.sessions.reduce((sum, { slots }) => sum + slots, ownSize);
-    assert.equal(rig.dispatcher.poolSize, total);
+    assert.equal(rig.dispatcher.status.poolSize, total);
     const wasAdopted = begun.some((id) => !rig.listener.heard.includes(`${id} started`));
     if (begun.length > 0 && !wasAdopted) assert.ok(rig.running.length <= total, "nothing starts in a full pool");
     const data = rig.running.filter((id) => this.domainOf.get(id) === "data");
@@ -218,12 +218,12 @@ class Model {
 
   #checkNobodyWaitsForNothing(): void {
     const { rig, sessions } = this;
-    if (!this.hasLease || rig.running.length >= rig.dispatcher.poolSize) return;
+    if (!this.hasLease || rig.running.length >= rig.dispatcher.status.poolSize) return;
     const own = rig.running.filter((id) => this.workerOf(id) === rig.worker).length;
     for (const id of rig.waiting) {
       const domain = this.domainOf.get(id)!;
       const job = this.jobOf.get(id)!;
-      const quota = domain === "data" ? this.quota : Math.max(0, rig.dispatcher.poolSize - this.quota);
+      const quota = domain === "data" ? this.quota : Math.max(0, rig.dispatcher.status.poolSize - this.quota);
       const used = rig.running.filter((other) => this.domainOf.get(other) === domain).length;
       const mayRun = (worker: Rig["worker"]): boolean => worker.hasJob(job) && this.#hasTag(worker, id);
       const hasWorker = sessions.some((session) => mayRun(session) && session.freeSlots > 0);

@@ -13,7 +13,7 @@ async function rigWith(poolSize: number, ...sessions: readonly HandSession[]): P
 }
 
 function where(rig: Rig): Record<string, string> {
-  return Object.fromEntries(rig.dispatcher.listRunning().map(({ run, worker }) => [run.attemptId, worker]));
+  return Object.fromEntries(rig.dispatcher.status.listRunning().map(({ run, worker }) => [run.attemptId, worker]));
 }
 
 describe("a timeout on a remote worker", () => {
@@ -84,20 +84,20 @@ describe("several workers", () => {
     await rig.enqueue("1", "2", "3", "4", "5");
     assert.deepEqual(where(rig), { 1: "here/a", 2: "here/b", 3: "hand", 4: "here/a" });
     assert.deepEqual(rig.waiting, ["5"]);
-    assert.equal(rig.dispatcher.poolSize, 4);
+    assert.equal(rig.dispatcher.status.poolSize, 4);
   });
 
   test("make the pool larger, and the default domain with it", async () => {
     const session = new HandSession("a", 3);
     const rig = await rigWith(2, session);
-    assert.deepEqual(rig.dispatcher.domainStatus("default"), { running: 0, size: 5 });
+    assert.deepEqual(rig.dispatcher.status.domainStatus("default"), { running: 0, size: 5 });
     session.slots = 5;
     rig.dispatcher.onJobsChanged();
-    assert.equal(rig.dispatcher.poolSize, 7);
+    assert.equal(rig.dispatcher.status.poolSize, 7);
     rig.dispatcher.setPoolSize(1);
-    assert.equal(rig.dispatcher.poolSize, 6);
+    assert.equal(rig.dispatcher.status.poolSize, 6);
     rig.dispatcher.disconnect(session);
-    assert.equal(rig.dispatcher.poolSize, 1);
+    assert.equal(rig.dispatcher.status.poolSize, 1);
   });
 
   test("do not let the embedded worker have more than its own part", async () => {
@@ -106,7 +106,7 @@ describe("several workers", () => {
     const rig = await rigWith(2, session);
     await rig.enqueue("1", "2", "3");
     assert.deepEqual(where(rig), { 1: "hand", 2: "hand" });
-    assert.equal(rig.dispatcher.waitOf("3")?.text, "a free slot on a worker that has job job");
+    assert.equal(rig.dispatcher.status.waitOf("3")?.text, "a free slot on a worker that has job job");
     await rig.finish("1");
     assert.deepEqual(rig.running, ["2", "3"]);
   });
@@ -146,7 +146,7 @@ describe("several workers", () => {
     const rig = await rigWith(1);
     rig.worker.missing.add("ghost");
     await rig.enqueue(rig.run("a", { job: "ghost" }));
-    assert.equal(rig.dispatcher.waitOf("a")?.text, "job ghost, which is not registered on any worker");
+    assert.equal(rig.dispatcher.status.waitOf("a")?.text, "job ghost, which is not registered on any worker");
     rig.dispatcher.connect(new HandSession("late"));
     await settle();
     assert.deepEqual(where(rig), { a: "here/late" });
@@ -160,7 +160,7 @@ describe("several workers", () => {
     const placement = { tags: ["eu", "gpu"], worker: undefined };
     await rig.enqueue(rig.run("1", { placement }), rig.run("2", { placement }), "3", "4");
     assert.deepEqual(where(rig), { 1: "here/both", 3: "hand", 4: "here/gpu" });
-    assert.deepEqual(rig.dispatcher.waitOf("2"), {
+    assert.deepEqual(rig.dispatcher.status.waitOf("2"), {
       reason: "slot",
       text: "a free slot on a worker that has job job and tags eu, gpu",
     });
@@ -175,7 +175,7 @@ describe("several workers", () => {
     await rig.enqueue(designated("1", "a"), designated("2", "here/b"), designated("3", "hand"), designated("4", "z"));
     assert.deepEqual(where(rig), { 1: "here/pool/a", 2: "here/b", 3: "hand" });
     const text = "worker z with job job, and no such worker is connected";
-    assert.deepEqual(rig.dispatcher.waitOf("4"), { reason: "no-worker", text });
+    assert.deepEqual(rig.dispatcher.status.waitOf("4"), { reason: "no-worker", text });
     rig.dispatcher.connect(new HandSession("z"));
     await settle();
     assert.equal(where(rig)["4"], "here/z");
@@ -187,7 +187,7 @@ describe("several workers", () => {
     await rig.enqueue(rig.run("1", { placement: { tags: ["gpu"], worker: undefined } }), "2");
     assert.equal(where(rig)["2"], "here/a", "an attempt that has to wait is in nobody's way");
     const text = "a worker that has job job and tag gpu, and no such worker is connected";
-    assert.deepEqual(rig.dispatcher.waitOf("1"), { reason: "no-worker", text });
+    assert.deepEqual(rig.dispatcher.status.waitOf("1"), { reason: "no-worker", text });
     assert.equal(rig.log.messages("warn").length, 1);
     session.tags.add("gpu");
     rig.dispatcher.onJobsChanged();
@@ -201,17 +201,17 @@ describe("several workers", () => {
     const dispatcher = new Dispatcher({ clock, logger, domains: { data: { size: 50 } } });
     dispatcher.enqueue(rig.run("a"));
     await settle();
-    assert.equal(dispatcher.poolSize, 0);
+    assert.equal(dispatcher.status.poolSize, 0);
     assert.throws(
       () => dispatcher.setPoolSize(3),
       (error) => hasCode(error, "POOL_SIZE_INVALID"),
     );
-    assert.equal(dispatcher.waitOf("a")?.text, "job job, which is not registered on any worker");
+    assert.equal(dispatcher.status.waitOf("a")?.text, "job job, which is not registered on any worker");
     const session = new HandSession("a", 60);
     dispatcher.connect(session);
     await settle();
     assert.deepEqual(session.started, ["a"]);
-    assert.deepEqual(dispatcher.domainStatus("default"), { running: 1, size: 10 });
+    assert.deepEqual(dispatcher.status.domainStatus("default"), { running: 1, size: 10 });
     await dispatcher.shutdown();
     assert.equal(session.stopped, true);
   });
@@ -220,11 +220,11 @@ describe("several workers", () => {
     const session = new HandSession("a", 4);
     const rig = await rigWith(2, session);
     rig.dispatcher.declareDomain("data", { size: 5 });
-    assert.deepEqual(rig.dispatcher.domainStatus("default"), { running: 0, size: 1 });
+    assert.deepEqual(rig.dispatcher.status.domainStatus("default"), { running: 0, size: 1 });
     assert.throws(() => rig.dispatcher.declareDomain("data", { size: 7 }), /from 1 to 6/);
     rig.dispatcher.disconnect(session);
-    assert.deepEqual(rig.dispatcher.domainStatus("data"), { running: 0, size: 5 });
-    assert.deepEqual(rig.dispatcher.domainStatus("default"), { running: 0, size: 0 });
+    assert.deepEqual(rig.dispatcher.status.domainStatus("data"), { running: 0, size: 5 });
+    assert.deepEqual(rig.dispatcher.status.domainStatus("default"), { running: 0, size: 0 });
     const data = { domain: "data" };
     await rig.enqueue(rig.run("1", data), rig.run("2", data), rig.run("3", data));
     assert.deepEqual(rig.running, ["1", "2"]);
@@ -353,9 +353,9 @@ describe("an attempt for a remote worker", () => {
     assert.deepEqual([rig.listener.ends, session.heard], [["a timeout"], ["a kept", "a aborted"]]);
     session.call("a").resolve(success);
     await settle();
-    assert.equal(rig.dispatcher.lateReports, 1);
+    assert.equal(rig.dispatcher.status.lateReports, 1);
     assert.deepEqual(session.heard, ["a kept", "a aborted", "a acknowledged"]);
-    assert.equal(rig.dispatcher.abandonedCount, 0);
+    assert.equal(rig.dispatcher.status.abandonedCount, 0);
   });
 
   test("is lost with its worker, and one that was not granted yet is not", async () => {
@@ -399,7 +399,7 @@ describe("draining", () => {
     await drained;
     assert.deepEqual(rig.running, []);
     assert.deepEqual(rig.waiting, ["2"]);
-    assert.equal(rig.dispatcher.waitOf("2")?.text, "another start: this process is being drained");
+    assert.equal(rig.dispatcher.status.waitOf("2")?.text, "another start: this process is being drained");
     rig.dispatcher.resumeDispatch();
     await settle();
     assert.deepEqual(rig.running, []);
@@ -418,6 +418,6 @@ describe("draining", () => {
     session.call("1").resolve(success);
     assert.equal(await drained, true);
     assert.deepEqual(where(rig), { 3: "hand" });
-    assert.deepEqual(rig.dispatcher.listConnected(), [{ worker: session, runningTasks: 0 }]);
+    assert.deepEqual(rig.dispatcher.status.listConnected(), [{ worker: session, runningTasks: 0 }]);
   });
 });

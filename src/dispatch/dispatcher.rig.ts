@@ -311,10 +311,10 @@ export class Rig {
   }
 
   get running(): string[] {
-    return this.dispatcher.listRunning().map(({ run }) => run.attemptId);
+    return this.dispatcher.status.listRunning().map(({ run }) => run.attemptId);
   }
 
   get waiting(): string[] {
-    return this.dispatcher.listWaiting().map(({ run }) => run.attemptId);
+    return this.dispatcher.status.listWaiting().map(({ run }) => run.attemptId);
   }
 }

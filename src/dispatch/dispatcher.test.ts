@@ -9,14 +9,14 @@ describe("a run", () => {
   test("is started, run and reported once, with who ran it and since when", async () => {
     const rig = new Rig();
     await rig.enqueue("a");
-    assert.deepEqual(rig.dispatcher.listRunning(), [
+    assert.deepEqual(rig.dispatcher.status.listRunning(), [
       { run: rig.worker.call("a").run, startedAt: rig.clock.now(), worker: "hand" },
     ]);
     await rig.finish("a", { kind: "success", output: "1" });
     assert.deepEqual(rig.listener.heard, ["a started", "a success"]);
     assert.deepEqual(rig.listener.outcomes.get("a"), { kind: "success", output: "1" });
     assert.deepEqual(rig.listener.executions.get("a"), { worker: "hand", startedAt: rig.clock.now() });
-    assert.equal(rig.dispatcher.runningCount, 0);
+    assert.equal(rig.dispatcher.status.runningCount, 0);
   });
 
   test("is taken once, whether it waits or runs", async () => {
@@ -45,9 +45,9 @@ describe("slots", () => {
     const data = { domain: "data" };
     await rig.enqueue(rig.run("d1", data), rig.run("d2", data), "a", "b", "c");
     assert.deepEqual(rig.running.toSorted(), ["a", "b", "d1"]);
-    assert.deepEqual(rig.dispatcher.domainStatus("data"), { running: 1, size: 1 });
-    assert.deepEqual(rig.dispatcher.domainStatus("default"), { running: 2, size: 2 });
-    assert.equal(rig.dispatcher.waitOf("d2")?.text, "a free slot in domain data");
+    assert.deepEqual(rig.dispatcher.status.domainStatus("data"), { running: 1, size: 1 });
+    assert.deepEqual(rig.dispatcher.status.domainStatus("default"), { running: 2, size: 2 });
+    assert.equal(rig.dispatcher.status.waitOf("d2")?.text, "a free slot in domain data");
     await rig.finish("d1");
     assert.deepEqual(rig.waiting, ["c"]);
   });
@@ -58,7 +58,7 @@ describe("slots", () => {
     rig.dispatcher.setPoolSize(3);
     await settle();
     assert.deepEqual(rig.running, ["a", "b", "c"]);
-    assert.equal(rig.dispatcher.poolSize, 3);
+    assert.equal(rig.dispatcher.status.poolSize, 3);
   });
 
   test("that are taken away kill nothing that runs; nothing starts until it fits", async () => {
@@ -66,7 +66,7 @@ describe("slots", () => {
     await rig.enqueue("a", "b", "c", "d");
     rig.dispatcher.setPoolSize(1);
     await settle();
-    assert.deepEqual(rig.dispatcher.domainStatus("default"), { running: 3, size: 1 });
+    assert.deepEqual(rig.dispatcher.status.domainStatus("default"), { running: 3, size: 1 });
     await rig.finish("a");
     await rig.finish("b");
     assert.deepEqual(rig.running, ["c"]);
@@ -88,8 +88,8 @@ describe("slots", () => {
   test("of a domain that is not declared do not exist: its runs wait and say so", async () => {
     const rig = new Rig();
     await rig.enqueue(rig.run("a", { domain: "gone" }));
-    assert.equal(rig.dispatcher.waitOf("a")?.text, "domain gone, which is not declared");
-    assert.equal(rig.dispatcher.hasDomain("gone"), false);
+    assert.equal(rig.dispatcher.status.waitOf("a")?.text, "domain gone, which is not declared");
+    assert.equal(rig.dispatcher.status.hasDomain("gone"), false);
     rig.dispatcher.declareDomain("gone", { size: 1 });
     await settle();
     assert.deepEqual(rig.running, ["a"]);
@@ -98,7 +98,7 @@ describe("slots", () => {
   test("of the default domain may all be reserved by others", async () => {
     const rig = new Rig({ poolSize: 2, domains: { data: { size: 2 } } });
     await rig.enqueue("a");
-    assert.match(rig.dispatcher.waitOf("a")?.text ?? "", /domain default, which has no slots/);
+    assert.match(rig.dispatcher.status.waitOf("a")?.text ?? "", /domain default, which has no slots/);
   });
 
   test("have a ceiling of ten, or twice the cores", () => {
@@ -115,7 +115,7 @@ describe("the order", () => {
     await rig.enqueue(rig.run("l", { domain: "low" }), "late", "d", rig.run("h", { domain: "high" }));
     assert.deepEqual(rig.worker.started, ["h", "late", "d", "l"]);
     assert.deepEqual(
-      rig.dispatcher.listDomains().map(({ domain, running }) => `${domain} ${running}`),
+      rig.dispatcher.status.listDomains().map(({ domain, running }) => `${domain} ${running}`),
       ["high 1", "default 2", "low 1"],
     );
   });
@@ -157,10 +157,10 @@ describe("a timeout", () => {
       failure: { type: "TASK_TIMEOUT", message, retryable: true },
     });
     assert.deepEqual(rig.running, ["b"]);
-    assert.equal(rig.dispatcher.abandonedCount, 1);
+    assert.equal(rig.dispatcher.status.abandonedCount, 1);
     await rig.finish("a");
     assert.deepEqual(rig.listener.ends, ["a timeout"]);
-    assert.deepEqual([rig.dispatcher.lateReports, rig.dispatcher.abandonedCount], [1, 0]);
+    assert.deepEqual([rig.dispatcher.status.lateReports, rig.dispatcher.status.abandonedCount], [1, 0]);
   });
 
   test("counts from the job's start, not from the wait for a slot", async () => {
@@ -228,7 +228,7 @@ describe("taking back", () => {
     assert.deepEqual(rig.running, ["c"]);
     await rig.finish("a");
     assert.deepEqual(rig.listener.ends, []);
-    assert.equal(rig.dispatcher.lateReports, 1);
+    assert.equal(rig.dispatcher.status.lateReports, 1);
   });
 
   test("an attempt that was aborted may come again beside its own late end", async () => {
@@ -268,7 +268,7 @@ describe("suspects", () => {
     const rig = new Rig({ domains: { data: { size: 2, priority: 1 } } });
     await rig.enqueue(rig.run("s1", twice), rig.run("s2", { ...twice, domain: "data" }), rig.run("s3", twice), "a");
     assert.deepEqual(rig.running, ["s2", "a"]);
-    assert.match(rig.dispatcher.waitOf("s1")?.text ?? "", /^s2, because both were lost, this one 2 times/);
+    assert.match(rig.dispatcher.status.waitOf("s1")?.text ?? "", /^s2, because both were lost, this one 2 times/);
     rig.dispatcher.abort(["s2"]);
     await settle();
     assert.deepEqual(rig.running, ["a", "s1"]);
@@ -291,13 +291,13 @@ describe("suspects", () => {
       "a",
     );
     assert.deepEqual(rig.running, ["once", "cautious", "a"]);
-    assert.match(rig.dispatcher.waitOf("s")?.text ?? "", /which run alone for a moment/);
+    assert.match(rig.dispatcher.status.waitOf("s")?.text ?? "", /which run alone for a moment/);
     await rig.finish("once");
     await rig.finish("cautious");
     assert.deepEqual(rig.running, ["a", "s"]);
     await rig.enqueue(rig.run("again", { interruptions: 1 }), "b");
     assert.deepEqual(rig.running, ["a", "s", "b"]);
-    assert.match(rig.dispatcher.waitOf("again")?.text ?? "", /^s, because both were lost, this one 1 times/);
+    assert.match(rig.dispatcher.status.waitOf("again")?.text ?? "", /^s, because both were lost, this one 1 times/);
     await rig.finish("s");
     assert.deepEqual(rig.running, ["a", "b", "again"]);
   });
@@ -326,7 +326,7 @@ describe("suspects", () => {
       "the other suspect starts when that one is not young any more",
     );
     await rig.enqueue(rig.run("later", { interruptions: 1 }));
-    assert.match(rig.dispatcher.waitOf("later")?.text ?? "", /^s, because/);
+    assert.match(rig.dispatcher.status.waitOf("later")?.text ?? "", /^s, because/);
     await rig.finish("s");
     assert.deepEqual(rig.running, ["hangs", "once", "later"]);
   });
@@ -336,7 +336,7 @@ describe("suspects", () => {
     await rig.enqueue("a", rig.run("last", { interruptions: 3, isLastTry: true }), rig.run("b", { domain: "data" }));
     await rig.enqueue("c");
     assert.deepEqual(rig.running, ["last"]);
-    assert.match(rig.dispatcher.waitOf("c")?.text ?? "", /which run alone for a moment/);
+    assert.match(rig.dispatcher.status.waitOf("c")?.text ?? "", /which run alone for a moment/);
     await rig.clock.advance(2500);
     assert.deepEqual(rig.running, ["last", "b", "a", "c"]);
     await rig.enqueue(rig.run("next", { interruptions: 3, isLastTry: true }));
@@ -398,8 +398,8 @@ describe("a run whose job no worker knows", () => {
     rig.worker.missing.add("ghost");
     await rig.enqueue(rig.run("a", { job: "ghost" }), rig.run("b", { job: "ghost" }), "c");
     assert.deepEqual([rig.running, rig.waiting], [["c"], ["a", "b"]]);
-    assert.equal(rig.dispatcher.waitOf("a")?.text, "job ghost, which is not registered on any worker");
-    assert.equal(rig.dispatcher.waitOf("c")?.text, undefined);
+    assert.equal(rig.dispatcher.status.waitOf("a")?.text, "job ghost, which is not registered on any worker");
+    assert.equal(rig.dispatcher.status.waitOf("c")?.text, undefined);
     assert.equal(rig.log.lines.length, 1);
     rig.dispatcher.onJobsChanged();
     await rig.finish("c");
@@ -469,7 +469,7 @@ describe("a worker that misbehaves", () => {
     rig.worker.answer = () => twice as unknown as Promise<Outcome>;
     await rig.enqueue("a");
     assert.deepEqual(rig.listener.ends, ["a success"]);
-    assert.equal(rig.dispatcher.runningCount, 0);
+    assert.equal(rig.dispatcher.status.runningCount, 0);
   });
 
   test("an owner that throws costs no slot and stops no neighbour", async () => {
@@ -495,7 +495,7 @@ describe("submit", () => {
       (error) => hasCode(error, "QUEUE_FULL") && /2 tasks wait, at most 2/.test(error.message),
     );
     rig.dispatcher.enqueue(rig.run("e"));
-    assert.equal(rig.dispatcher.waitingCount, 3);
+    assert.equal(rig.dispatcher.status.waitingCount, 3);
   });
 
   test("is refused for an unknown domain", () => {
@@ -512,7 +512,7 @@ describe("pausing the dispatch", () => {
     rig.dispatcher.pauseDispatch();
     await rig.finish("a");
     assert.deepEqual([rig.running, rig.listener.ends], [[], ["a success"]]);
-    assert.equal(rig.dispatcher.waitOf("b")?.text, "the engine, which has stopped taking work");
+    assert.equal(rig.dispatcher.status.waitOf("b")?.text, "the engine, which has stopped taking work");
     rig.dispatcher.resumeDispatch();
     await settle();
     assert.deepEqual(rig.running, ["b"]);

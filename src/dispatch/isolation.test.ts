@@ -149,7 +149,7 @@ describe("a suspect reaction", () => {
     assert.deepEqual([process.running, process.reacting], [["once", "plain"], ["s"]]);
     await process.enqueue(process.run("again", careful), process.run("job", suspect), "new");
     assert.deepEqual(process.running, ["once", "plain"]);
-    assert.match(process.dispatcher.waitOf("new")?.text ?? "", /which run alone for a moment/);
+    assert.match(process.dispatcher.status.waitOf("new")?.text ?? "", /which run alone for a moment/);
     await process.through("s");
     assert.deepEqual(process.running, ["once", "plain", "again", "new"]);
   });

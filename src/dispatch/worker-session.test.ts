@@ -835,7 +835,7 @@ describe("the sessions of a member", () => {
       sessions.all.map(({ address, isReachable }) => [address, isReachable]),
       [["m/w", true]],
     );
-    assert.equal(rig.dispatcher.poolSize, 4);
+    assert.equal(rig.dispatcher.status.poolSize, 4);
   });
 
   test("end what was running when a worker is lost", async () => {

@@ -142,7 +142,7 @@ export class Assembly {
       clock,
       logger,
       versionOf: (workflow) => this.namespaces.versionOf(workflow),
-      hasDomain: (domain) => this.dispatcher.hasDomain(domain),
+      hasDomain: (domain) => this.dispatcher.status.hasDomain(domain),
       watch,
       loopWatch: this.#watchdog?.loopWatch,
       hosts: this.codeHosts,
@@ -384,7 +384,7 @@ export class Assembly {
       ...parts,
       definitions: this.definitions,
       expressions: this.#expressions,
-      hasDomain: (domain) => this.dispatcher.hasDomain(qualifyDomain(parts.namespace, domain)),
+      hasDomain: (domain) => this.dispatcher.status.hasDomain(qualifyDomain(parts.namespace, domain)),
       learnJobs: async () => (this.member === undefined ? undefined : await this.announcements.learn()),
       workflows: parts.namespace === namespace ? dags : [],
     });

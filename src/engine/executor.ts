@@ -91,12 +91,12 @@ export class Executor {
 
   /** The slots of the embedded pool and of connected workers. */
   get poolSize(): number {
-    return this.#dispatcher.poolSize;
+    return this.#dispatcher.status.poolSize;
   }
 
   /** The slots of connected workers, a part of `poolSize`. */
   get workerSlots(): number {
-    return this.#dispatcher.workerSlots;
+    return this.#dispatcher.status.workerSlots;
   }
 
   /** Resizes the embedded pool; running tasks are not aborted. `POOL_SIZE_INVALID` outside 1 and `poolSizeMax`, or below the sum of the domains. */
@@ -158,12 +158,12 @@ export class Executor {
   }
 
   #priorityOf(domain: string): number {
-    return this.#dispatcher.listDomains().find((each) => each.domain === domain)?.priority ?? 0;
+    return this.#dispatcher.status.listDomains().find((each) => each.domain === domain)?.priority ?? 0;
   }
 
   /** Returns the size and use of a domain. `DOMAIN_UNKNOWN`. */
   getDomainPoolStatus(domain: string): DomainStatus {
-    return this.#dispatcher.domainStatus(this.#qualify(domain));
+    return this.#dispatcher.status.domainStatus(this.#qualify(domain));
   }
 
   /**

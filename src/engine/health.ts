@@ -51,12 +51,12 @@ export function viewHealth(parts: {
     quarantinedInstances: quarantined,
     stuckInstances: stuck,
     // Reservations stand for tasks that wait on other members.
-    waitingTasks: dispatcher.waitingCount + region.waitingCount - (member?.slots.queuedReservations ?? 0),
-    runningTasks: dispatcher.runningCount,
-    oldestRunningAt: dispatcher.oldestRunningAt,
+    waitingTasks: dispatcher.status.waitingCount + region.waitingCount - (member?.slots.queuedReservations ?? 0),
+    runningTasks: dispatcher.status.runningCount,
+    oldestRunningAt: dispatcher.status.oldestRunningAt,
     unreadMessages: unread,
-    droppedReports: droppedReports + dispatcher.lateReports,
-    workers: dispatcher.listConnected().length + (options.runsJobs ? 1 : 0),
+    droppedReports: droppedReports + dispatcher.status.lateReports,
+    workers: dispatcher.status.listConnected().length + (options.runsJobs ? 1 : 0),
     refusedWorkerMessages: (member?.refusedWorkerMessages ?? 0) + (loneWorkers?.refusedMessages ?? 0),
     bus: member?.bus,
   };

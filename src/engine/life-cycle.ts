@@ -85,7 +85,7 @@ export class LifeCycle {
     processCode.stop();
     await loneWorkers?.stop();
     await watchdog?.stop();
-    const isIdle = dispatcher.waitingCount + dispatcher.runningCount === 0;
+    const isIdle = dispatcher.status.waitingCount + dispatcher.status.runningCount === 0;
     state.stage = isIdle && member?.hasJoined !== true ? "new" : "stopped";
     if (state.stage === "stopped") await executor.shutdown();
     await options.storage.close();

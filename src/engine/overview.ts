@@ -149,16 +149,16 @@ export function workerViews(parts: {
   readonly namespace: string;
 }): WorkerView[] {
   const { dispatcher, registry, options, address: ownAddress, namespace } = parts;
-  const connected = dispatcher.listConnected();
+  const connected = dispatcher.status.listConnected();
   const remote = connected.filter(({ worker }) => worker.namespace === namespace).map(remoteView);
   if (!options.runsJobs) return remote;
   const slots = connected.reduce((sum, { worker }) => sum + worker.slots, 0);
-  const running = dispatcher.listRunning().filter(({ run }) => namespaceOf(run.instanceId) === namespace).length;
+  const running = dispatcher.status.listRunning().filter(({ run }) => namespaceOf(run.instanceId) === namespace).length;
   const runningTasks = running - remote.reduce((sum, worker) => sum + worker.runningTasks, 0);
   const own: WorkerView = {
     address: ownAddress,
     isRemote: false,
-    slots: dispatcher.poolSize - slots,
+    slots: dispatcher.status.poolSize - slots,
     runningTasks,
     isDraining: dispatcher.isDraining,
     isReachable: true,
@@ -181,7 +181,7 @@ function remoteView({ worker, runningTasks }: ConnectedOverview): WorkerView {
  * tasks.
  */
 export function domainViews(dispatcher: Dispatcher, namespace: string): DomainOverview[] {
-  return dispatcher.listDomains().flatMap((overview): DomainOverview[] => {
+  return dispatcher.status.listDomains().flatMap((overview): DomainOverview[] => {
     const { domain } = overview;
     if (domain === defaultDomain) return [{ ...overview, ...countIn(dispatcher, namespace, domain) }];
     return namespaceOf(domain) === namespace ? [{ ...overview, domain: localName(domain) }] : [];
@@ -192,7 +192,7 @@ function countIn(dispatcher: Dispatcher, namespace: string, domain: string): { r
   const isOwn = ({ run }: { readonly run: TaskRun }): boolean =>
     run.domain === domain && namespaceOf(run.instanceId) === namespace;
   return {
-    running: dispatcher.listRunning().filter(isOwn).length,
-    waiting: dispatcher.listWaiting().filter(isOwn).length,
+    running: dispatcher.status.listRunning().filter(isOwn).length,
+    waiting: dispatcher.status.listWaiting().filter(isOwn).length,
   };
 }

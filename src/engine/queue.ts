@@ -1,5 +1,6 @@
 import { localName, namespaceOf } from "../base/namespace.ts";
-import type { Dispatcher, RunningRun, WaitingRun } from "../dispatch/dispatcher.ts";
+import type { RunningRun, WaitingRun } from "../dispatch/dispatcher.ts";
+import type { DispatcherStatus } from "../dispatch/dispatcher-status.ts";
 import type { TaskRun } from "../dispatch/task-run.ts";
 import type { WaitReason } from "../dispatch/wait-reason.ts";
 import { InstanceTaskRun } from "../runtime/instance-task-run.ts";
@@ -9,7 +10,7 @@ import type { TaskIdentity, WaitingTask } from "../runtime/waiting-task.ts";
 import type { QueuedTask } from "./overview.ts";
 
 export interface QueueParts {
-  readonly dispatcher: Pick<Dispatcher, "listWaiting" | "listRunning">;
+  readonly dispatcher: { readonly status: Pick<DispatcherStatus, "listWaiting" | "listRunning"> };
   readonly region: Pick<Region, "listWaiting" | "countWaits">;
 }
 
@@ -25,8 +26,8 @@ export interface QueuePageRequest {
 export async function queuePage(parts: QueueParts, request: QueuePageRequest): Promise<QueuedTask[]> {
   const { dispatcher, region } = parts;
   const { namespace, state, limit } = request;
-  if (state === "running") return pageOf(dispatcher.listRunning(), request).map(runningTask);
-  const queued = pageOf(dispatcher.listWaiting(), request).map(queuedRun);
+  if (state === "running") return pageOf(dispatcher.status.listRunning(), request).map(runningTask);
+  const queued = pageOf(dispatcher.status.listWaiting(), request).map(queuedRun);
   const inside = await region.listWaiting(namespace, { limit, after: request.after });
   const tasks = [...queued, ...inside.map(waitingInside)];
   return tasks.sort((a, b) => comparePlaces(placeOf(a), placeOf(b))).slice(0, limit);
@@ -103,12 +104,12 @@ const namesMax = 1000;
 export function countQueue({ dispatcher, region }: QueueParts, namespace: string): QueueCounts {
   const isOwn = ({ run }: { readonly run: TaskRun }): boolean => namespaceOf(run.instanceId) === namespace;
   const waiting = new Counts();
-  for (const { run, wait } of dispatcher.listWaiting().filter(isOwn)) {
+  for (const { run, wait } of dispatcher.status.listWaiting().filter(isOwn)) {
     waiting.add({ workflow: localName(run.workflowName), job: localName(run.job), third: wait.reason, count: 1 });
   }
   region.countWaits(namespace, ({ reason, ...wait }) => waiting.add({ ...wait, third: reason }));
   const running = new Counts();
-  for (const { run, worker } of dispatcher.listRunning().filter(isOwn)) {
+  for (const { run, worker } of dispatcher.status.listRunning().filter(isOwn)) {
     running.add({ workflow: localName(run.workflowName), job: localName(run.job), third: worker, count: 1 });
   }
   const { total, workflows, jobs, thirds } = waiting;
@@ -182,7 +183,7 @@ function addTallies(tallies: readonly Tally[]): Tally {
 export function countReasons({ dispatcher, region }: QueueParts): ReadonlyMap<WaitReason, number> {
   const counts = new Map<WaitReason, number>();
   const add = (reason: WaitReason, count: number): void => void counts.set(reason, (counts.get(reason) ?? 0) + count);
-  for (const { wait } of dispatcher.listWaiting()) add(wait.reason, 1);
+  for (const { wait } of dispatcher.status.listWaiting()) add(wait.reason, 1);
   region.countWaits(undefined, ({ reason, count }) => add(reason, count));
   return counts;
 }

@@ -98,7 +98,7 @@ export class LoneWorkers {
   async stop(): Promise<void> {
     this.#timer?.cancel();
     this.#records.stop();
-    const busy = new Set(this.#parts.dispatcher.listRunning().map(({ worker }) => worker));
+    const busy = new Set(this.#parts.dispatcher.status.listRunning().map(({ worker }) => worker));
     const idle = (this.#workers?.sessions ?? []).filter(({ address, hasStrays }) => !busy.has(address) && !hasStrays);
     await Promise.all(idle.map(({ id }) => this.#records.forget(id)));
   }

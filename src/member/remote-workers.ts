@@ -131,7 +131,7 @@ export class RemoteWorkers {
     if (own !== undefined) return await this.#adoptOwn(announced, own);
     const renewedAt = await hosts.ask(shard, attemptId, worker.connection);
     // The attempt was announced again and adopted meanwhile.
-    if (dispatcher.isRunningOn(attemptId, worker)) return true;
+    if (dispatcher.status.isRunningOn(attemptId, worker)) return true;
     if (renewedAt === undefined) return false;
     // The shard may have come here meanwhile, so that this member gave the answer.
     const run = region.reclaimAttempt(shard, attemptId, worker.address);

@@ -18,7 +18,7 @@ const rememberMs = 600_000;
 export interface ReservationsParts {
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly dispatcher: Pick<Dispatcher, "abort" | "enqueue" | "exchange" | "isDraining" | "isRunning" | "isShutDown">;
+  readonly dispatcher: Pick<Dispatcher, "abort" | "enqueue" | "exchange" | "isDraining" | "isShutDown" | "status">;
   readonly hosted: Pick<HostedAttempts, "add" | "hasUndelivered" | "report">;
   readonly member: () => string;
   readonly isLeaseValid: () => boolean;
@@ -209,7 +209,7 @@ export class Reservations {
   findMissing({ fence, attemptIds }: SlotQuestionOf<"FindAttempts">): SlotAnswerOf<"FindAttempts"> {
     const { dispatcher, hosted } = this.#parts;
     if (!this.#isFenced(fence)) this.#fences.set(fence.shard, fence);
-    return attemptIds.filter((id) => !dispatcher.isRunning(id) && !hosted.hasUndelivered(id));
+    return attemptIds.filter((id) => !dispatcher.status.isRunning(id) && !hosted.hasUndelivered(id));
   }
 
   #isFenced({ incarnation, shard, epoch }: GrantFence): boolean {
@@ -225,7 +225,7 @@ export class Reservations {
     for (const ticket of this.#tickets.values()) {
       const { reservation, attemptId } = ticket;
       if (reservation.state === "reserved") this.#step(ticket, { type: "Expired", now });
-      else if (reservation.state === "running" && !dispatcher.isRunning(attemptId))
+      else if (reservation.state === "running" && !dispatcher.status.isRunning(attemptId))
         this.#step(ticket, { type: "Ended" });
       else if (reservation.state === "over" && now - ticket.overAt > rememberMs) this.#tickets.delete(ticket.id);
     }

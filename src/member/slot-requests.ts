@@ -30,7 +30,7 @@ const eligibleMs = 10_000;
 export interface SlotRequestsParts {
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly dispatcher: Pick<Dispatcher, "exchange" | "isShutDown" | "waitingCount">;
+  readonly dispatcher: Pick<Dispatcher, "exchange" | "isShutDown" | "status">;
   readonly member: () => string;
   /** The pools that the other living members publish. */
   readonly pools: () => readonly HostPool[];
@@ -73,9 +73,9 @@ export class SlotRequests {
     if (this.#isStopped) return;
     const { clock, dispatcher } = this.#parts;
     if (this.#timer === undefined) return this.#arm(this.#patienceMs);
-    if (dispatcher.waitingCount <= this.#sentFor || clock.monotonic() < this.#sentAt + pauseMs) return;
+    if (dispatcher.status.waitingCount <= this.#sentFor || clock.monotonic() < this.#sentAt + pauseMs) return;
     this.#timer.cancel();
-    this.#sentFor = dispatcher.waitingCount;
+    this.#sentFor = dispatcher.status.waitingCount;
     this.#arm(this.#patienceMs);
   }
 
@@ -102,11 +102,11 @@ export class SlotRequests {
     const demand = dispatcher.exchange.demand(this.#patienceMs);
     const tickets = held();
     this.#sentAt = clock.monotonic();
-    this.#sentFor = dispatcher.waitingCount;
+    this.#sentFor = dispatcher.status.waitingCount;
     this.#turn++;
     const hosts = new Set([...this.#choose(demand), ...tickets.keys()]);
     for (const host of hosts) void this.#ask(host, demand, tickets.get(host) ?? []);
-    if (dispatcher.waitingCount > 0 || tickets.size > 0) this.#arm(timings().requestMs);
+    if (dispatcher.status.waitingCount > 0 || tickets.size > 0) this.#arm(timings().requestMs);
   }
 
   #choose(demand: readonly ClassDemand[]): string[] {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { setImmediate as settled } from "node:timers/promises";
 import { describe, test } from "node:test";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
+import type { DispatcherStatus } from "../dispatch/dispatcher-status.ts";
 import { AttemptReports } from "./attempt-reports.ts";
 import type { DelegatedAttempts } from "./delegated-attempts.ts";
 import type { ShardInstances } from "./shard-instances.ts";
@@ -15,7 +16,9 @@ function rigOfUnwanted({ isDelegated = false } = {}) {
     return flushed.promise;
   };
   const reports = new AttemptReports({
-    dispatcher: { connectionOf: () => undefined } satisfies Partial<Dispatcher> as unknown as Dispatcher,
+    dispatcher: {
+      status: { connectionOf: () => undefined } satisfies Partial<DispatcherStatus>,
+    } as unknown as Dispatcher,
     delegatedAttempts: {
       renew: () => false,
       delete: () => isDelegated,

@@ -23,7 +23,7 @@ export class AttemptReports {
 
   /** Handles the end of an attempt. When it resolves, the end is durable, or the attempt is not wanted any more. */
   async end({ host, attemptId, id, input }: CallOf<"ReportAttempt">): Promise<void> {
-    const here = this.#dispatcher.connectionOf(attemptId);
+    const here = this.#dispatcher.status.connectionOf(attemptId);
     const ranOn = input.type === "AttemptEnded" ? (input.worker ?? "") : "";
     // The worker that ran the attempt here has since connected there, and its result arrived before that news: it is
     // the result of the same run.
@@ -64,7 +64,7 @@ export class AttemptReports {
   #renewOne(attemptId: string, host: string, there: WorkerConnection | undefined): boolean {
     if (this.#delegatedAttempts.renew(attemptId, host, there?.worker)) return true;
     if (this.#ending.has(attemptId)) return true;
-    const here = this.#dispatcher.connectionOf(attemptId);
+    const here = this.#dispatcher.status.connectionOf(attemptId);
     // A worker that was connected here has taken the attempt along; or had taken it along before it connected here.
     const hasGone = here !== undefined && here.worker === there?.worker && here.since < there.since;
     if (!hasGone) return false;

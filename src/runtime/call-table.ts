@@ -4,7 +4,7 @@ import { EngineError, type ErrorCode } from "../base/error.ts";
 import { parseStored } from "../base/stored-json.ts";
 import type { AllocatorClaim, Allocators } from "../cluster/allocators.ts";
 import type { Delivery } from "../cluster/call-router.ts";
-import type { Dispatcher } from "../dispatch/dispatcher.ts";
+import type { DispatcherStatus } from "../dispatch/dispatcher-status.ts";
 import type { RequestRow, Store } from "../stores/store.ts";
 import type { CallOf, CallType, InputCallType, ResultOf } from "./call.ts";
 import type { Definitions } from "./definitions.ts";
@@ -23,7 +23,7 @@ export interface CallTableParts {
   readonly definitions: Definitions;
   /** The jobs of the namespace that an instance belongs to. */
   readonly registryOf: (instanceId: string) => JobRegistry;
-  readonly dispatcher: Pick<Dispatcher, "waitOf" | "progressOf">;
+  readonly dispatcher: { readonly status: Pick<DispatcherStatus, "waitOf" | "progressOf"> };
   readonly region: Pick<Region, "find">;
   /** Undefined where one member owns every shard. */
   readonly allocators: Pick<Allocators, "report" | "resize"> | undefined;
@@ -84,7 +84,7 @@ export const callTable: { readonly [T in CallType]: CallEntry<T> } = {
   GetStatus: {
     ...query,
     carryOut: ({ id }, { shard, parts }) =>
-      shard.instances.ask(id, (_, actor) => readStatus(actor, parts.dispatcher), { withCode: true }),
+      shard.instances.ask(id, (_, actor) => readStatus(actor, parts.dispatcher.status), { withCode: true }),
   },
   GetBreakpoint: {
     ...query,
@@ -99,7 +99,7 @@ export const callTable: { readonly [T in CallType]: CallEntry<T> } = {
   GetTask: {
     ...query,
     carryOut: ({ id, task }, { shard, parts }) =>
-      shard.instances.ask(id, (_, actor) => readTask(actor, task, parts.dispatcher)),
+      shard.instances.ask(id, (_, actor) => readTask(actor, task, parts.dispatcher.status)),
   },
   GetItems: {
     ...query,

@@ -31,21 +31,14 @@ class FakeDispatcher {
   readonly aborted: string[] = [];
   readonly givenUp: string[] = [];
 
-  isReachable(attemptId: string): boolean {
-    return this.isRunning(attemptId);
-  }
-
-  isRunning(attemptId: string): boolean {
-    return this.running.has(attemptId);
-  }
-
-  connectionOf(): undefined {
-    return undefined;
-  }
-
-  waitOf(attemptId: string): TaskWait | undefined {
-    return this.waiting.has(attemptId) ? { reason: "slot", text: "a slot" } : undefined;
-  }
+  readonly status = {
+    isReachable: (attemptId: string): boolean => this.running.has(attemptId),
+    isRunning: (attemptId: string): boolean => this.running.has(attemptId),
+    connectionOf: (): undefined => undefined,
+    waitOf: (attemptId: string): TaskWait | undefined => {
+      return this.waiting.has(attemptId) ? { reason: "slot", text: "a slot" } : undefined;
+    },
+  };
 
   abort(attemptIds: Iterable<string>): void {
     for (const id of attemptIds) {

@@ -3,6 +3,7 @@ import { EngineError, hasCode, messageOf } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
 import { type ClusterTimings, ownPatience } from "../cluster/timings.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
+import type { DispatcherStatus } from "../dispatch/dispatcher-status.ts";
 import type { WorkerConnection } from "../dispatch/worker.ts";
 import type { Input } from "./input.ts";
 import { type ReportedRun, type AttemptHosting, isRemote } from "./delegated-attempts.ts";
@@ -12,10 +13,9 @@ export interface HostedAttemptsParts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly timings: ClusterTimings;
-  readonly dispatcher: Pick<
-    Dispatcher,
-    "abort" | "connectionOf" | "giveUpExpired" | "isReachable" | "isRunning" | "waitOf"
-  >;
+  readonly dispatcher: Pick<Dispatcher, "abort" | "giveUpExpired"> & {
+    readonly status: Pick<DispatcherStatus, "connectionOf" | "isReachable" | "isRunning" | "waitOf">;
+  };
   readonly member: () => string;
   readonly members: Pick<AttemptHosting, "isLiving" | "hasLeft" | "hasSeen">;
   readonly shardOf: (instanceId: string) => number;
@@ -216,7 +216,7 @@ export class HostedAttempts implements AttemptHosting {
   #forgetVanished(): void {
     const { dispatcher } = this.#parts;
     for (const id of this.#running.keys()) {
-      if (!dispatcher.isRunning(id) && dispatcher.waitOf(id) === undefined) this.#running.delete(id);
+      if (!dispatcher.status.isRunning(id) && dispatcher.status.waitOf(id) === undefined) this.#running.delete(id);
     }
   }
 
@@ -241,7 +241,7 @@ export class HostedAttempts implements AttemptHosting {
     const askedAt = clock.monotonic();
     const attemptIds = [...new Set(leases.map(([id]) => id))];
     const connections = attemptIds.flatMap((id) => {
-      const connection = dispatcher.connectionOf(id);
+      const connection = dispatcher.status.connectionOf(id);
       return connection === undefined ? [] : [[id, connection] as const];
     });
     try {
@@ -282,7 +282,7 @@ function isLostWorker(input: Input): boolean {
 }
 
 function isRenewedHere(dispatcher: HostedAttemptsParts["dispatcher"], attemptId: string): boolean {
-  return dispatcher.isReachable(attemptId) || dispatcher.waitOf(attemptId) !== undefined;
+  return dispatcher.status.isReachable(attemptId) || dispatcher.status.waitOf(attemptId) !== undefined;
 }
 
 /** The hosting of a single member: attempts that are not here run nowhere. */

@@ -1,7 +1,7 @@
 import { EngineError } from "../base/error.ts";
 import { localName } from "../base/namespace.ts";
 import { parseOptional } from "../code/values.ts";
-import type { Dispatcher } from "../dispatch/dispatcher.ts";
+import type { DispatcherStatus } from "../dispatch/dispatcher-status.ts";
 import { attemptId } from "../kernel/address.ts";
 import { DagMachine } from "../kernel/dag/dag-machine.ts";
 import { firstItemNumber } from "../kernel/dag/map-items.ts";
@@ -53,7 +53,7 @@ export interface InstanceEnd {
 }
 
 /** Dispatcher queries about attempts that are under way. */
-type Attempts = Pick<Dispatcher, "waitOf" | "progressOf">;
+type Attempts = Pick<DispatcherStatus, "waitOf" | "progressOf">;
 
 export function readStatus(actor: InstanceActor, attempts: Attempts): InstanceView {
   const { machine } = actor;

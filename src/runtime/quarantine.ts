@@ -99,7 +99,7 @@ export class Quarantine {
     const unread = instances.dismiss(entry, quarantinedError(entry));
     entry.actor = undefined;
     if (actor !== undefined) delegatedAttempts.forget(actor);
-    const runs = [...dispatcher.listWaiting(), ...dispatcher.listRunning()].map(({ run }) => run);
+    const runs = [...dispatcher.status.listWaiting(), ...dispatcher.status.listRunning()].map(({ run }) => run);
     dispatcher.abort(runs.filter(({ listener }) => listener === actor).map(({ attemptId }) => attemptId));
     return unread.flatMap((message) => ("origin" in message ? message.origin : []));
   }

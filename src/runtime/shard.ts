@@ -236,7 +236,7 @@ export class Shard {
   }
 
   #runningAttempts(): string[] {
-    const running = this.#parts.dispatcher.listRunning().filter(({ run }) => this.#isMine(run));
+    const running = this.#parts.dispatcher.status.listRunning().filter(({ run }) => this.#isMine(run));
     return running.map(({ run }) => run.attemptId);
   }
 

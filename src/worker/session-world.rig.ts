@@ -169,7 +169,8 @@ export class Registration implements AttemptListener {
     const { work, member } = this;
     this.isSuperseded = false;
     member.superseded.delete(work.id);
-    if (work.current !== undefined && work.current.member.dispatcher.isRunning(work.id)) work.current.supersede();
+    if (work.current !== undefined && work.current.member.dispatcher.status.isRunning(work.id))
+      work.current.supersede();
     work.current = this;
   }
 
@@ -233,7 +234,7 @@ export class Member {
   askOwner(): void {
     for (const registration of this.superseded.values()) {
       const { work } = registration;
-      if (!this.dispatcher.isReachable(work.id)) continue;
+      if (!this.dispatcher.status.isReachable(work.id)) continue;
       if (registration.isWanted) registration.reclaim();
       else {
         this.dispatcher.abort([work.id]);
@@ -244,7 +245,7 @@ export class Member {
 
   /** The name of the worker that runs it. */
   workerOf(attemptId: string): string | undefined {
-    const running = this.dispatcher.listRunning().find(({ run }) => run.attemptId === attemptId);
+    const running = this.dispatcher.status.listRunning().find(({ run }) => run.attemptId === attemptId);
     return running?.worker.split("/")[1];
   }
 }
@@ -454,7 +455,7 @@ export class World {
     member.superseded.clear();
     for (const work of left) {
       const { dispatcher } = member;
-      if (work.current === undefined || dispatcher.waitOf(work.id) !== undefined) continue;
+      if (work.current === undefined || dispatcher.status.waitOf(work.id) !== undefined) continue;
       work.current = undefined;
       this.#giveUpLater(work);
     }
@@ -487,7 +488,7 @@ export class World {
     if (runsOn !== undefined && from?.member !== member && this.happens(0.3)) from?.supersede();
     else at?.detach([attemptId]);
     at?.drop((other) => other.attemptId === attemptId);
-    if (from?.isSuperseded === false && at?.isRunning(attemptId) === true) return attempt.decline();
+    if (from?.isSuperseded === false && at?.status.isRunning(attemptId) === true) return attempt.decline();
     work.isMoved = true;
     if (member.dispatcher.adopt(run, attempt.worker, attempt.outcome, startedAt)) work.current = registration;
     else {
@@ -565,7 +566,7 @@ export class World {
   #moveToWorkers(): void {
     for (const work of this.works.values()) {
       const { dispatcher, sessions } = work.current?.member ?? {};
-      if (sessions?.all.length !== 0 || dispatcher?.waitOf(work.id) === undefined) continue;
+      if (sessions?.all.length !== 0 || dispatcher?.status.waitOf(work.id) === undefined) continue;
       dispatcher.drop(({ attemptId }) => attemptId === work.id);
       work.current = undefined;
       this.#place(work);
@@ -582,9 +583,9 @@ export class World {
       assert.ok(worker.isConnected, "every worker has found a member");
     }
     for (const { dispatcher, sessions } of this.members) {
-      assert.deepEqual(dispatcher.listRunning(), []);
-      assert.deepEqual(dispatcher.listWaiting(), []);
-      for (const { running, domain } of dispatcher.listDomains()) assert.equal(running, 0, `slots of ${domain}`);
+      assert.deepEqual(dispatcher.status.listRunning(), []);
+      assert.deepEqual(dispatcher.status.listWaiting(), []);
+      for (const { running, domain } of dispatcher.status.listDomains()) assert.equal(running, 0, `slots of ${domain}`);
       for (const session of sessions.all) assert.equal(session.freeSlots, session.slots, "no slot has leaked");
     }
     const errors = this.log.lines.filter(({ level }) => level === "error");

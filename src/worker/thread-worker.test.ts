@@ -242,5 +242,5 @@ test("a thread job that spins times out, and its only slot serves the next", asy
   dispatcher.enqueue(makeRun(owner, "b", { job: "whereAmI" }));
   assert.deepEqual(await promise, ["a timeout", "b success"]);
   await dispatcher.shutdown();
-  assert.equal(dispatcher.abandonedCount, 0);
+  assert.equal(dispatcher.status.abandonedCount, 0);
 });

@@ -49,7 +49,7 @@ describe("a shard that is handed over", () => {
     assert.equal(a.ctx.signal.aborted, false);
     a.finish(1);
     await work.call("b");
-    assert.equal(m1.dispatcher.runningCount, 1, "what comes next runs with the new owner");
+    assert.equal(m1.dispatcher.status.runningCount, 1, "what comes next runs with the new owner");
     assert.deepEqual(work.started, ["a", "b"]);
     assert.equal(await interruptions(m1, "x"), 0);
   });
@@ -119,7 +119,7 @@ describe("a shard that is handed over", () => {
     m0.dispatcher.resumeDispatch();
     (await work.call("a")).finish(1);
     assert.equal(await m0.end("x"), "Success");
-    assert.deepEqual([m0.dispatcher.waitingCount, work.started], [0, ["a"]]);
+    assert.deepEqual([m0.dispatcher.status.waitingCount, work.started], [0, ["a"]]);
   });
 
   test("is released only when all that was told before is durable", async (t) => {

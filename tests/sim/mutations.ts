@@ -14,6 +14,7 @@ import type { Moment } from "../../src/base/moment.ts";
 import { Lease } from "../../src/cluster/lease.ts";
 import type { StartCare } from "../../src/dispatch/attempt.ts";
 import { Dispatcher } from "../../src/dispatch/dispatcher.ts";
+import { RunningAttempts } from "../../src/dispatch/running-attempts.ts";
 import { WorkerRecords } from "../../src/member/worker-records.ts";
 import { DomainPool } from "../../src/dispatch/domain-pool.ts";
 import { DomainPools } from "../../src/dispatch/domain-pools.ts";
@@ -220,7 +221,7 @@ const classMutations: readonly Mutation[] = [
     about:
       "A single engine does not count attempts that its workers kept while it was down among the slots of their domain.",
     needsLoneWorkers: true,
-    install: () => redefine(Dispatcher.prototype, "holdSlot", { value: () => () => undefined }),
+    install: () => redefine(RunningAttempts.prototype, "holdSlot", { value: () => () => undefined }),
   },
   {
     name: "unrestored-workers",
