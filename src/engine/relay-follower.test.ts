@@ -117,6 +117,18 @@ describe("a follower of relayed changes", () => {
     assert.deepEqual(heard, ["gap", "gap", "gap"]);
   });
 
+  test("reports a gap before the changes that come after it", async (t) => {
+    const { clock, asked, heard, subscription, answer } = newFollower(t, "b");
+    const ready = subscription.add({ all: true });
+    await clock.until(ready);
+    await answer("b", ["x", 4]);
+    assert.deepEqual(heard, ["gap", "x 4"]);
+    const text = JSON.stringify({ namespace: "default", instanceId: "x", workflowName: "w", turn: 7, createdAt: 1 });
+    asked.get("b")?.answer({ isLost: true, changes: [text], last: 9 });
+    await clock.advance(0);
+    assert.deepEqual(heard, ["gap", "x 4", "gap", "x 7"]);
+  });
+
   test("gives up a request whose topics have changed, and fetches the same changes again", async (t) => {
     const { clock, asked, heard, subscription, answer } = newFollower(t, "b");
     void subscription.add({ instanceId: "x" });

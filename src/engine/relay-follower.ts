@@ -360,18 +360,19 @@ class Source {
 
   #take({ isLost, changes, last }: FollowAnswer, asked: number): void {
     const { onChange, onWorkerEvent, onGap, onHeard } = this.#parts;
+    const isNews = this.heard !== asked;
+    // The changes of the answer come after the gap: a subscriber takes them for the first ones if it does not know of it.
+    if (isLost === true || (isNews && this.isBehind)) {
+      this.isBehind = false;
+      onGap();
+    }
     for (const text of changes) {
       const change = JSON.parse(text) as InstanceChange | RelayedWorkerEvent;
       if ("workerEvent" in change) onWorkerEvent(change);
       else onChange(change);
     }
     this.#after = last;
-    const isNews = this.heard !== asked;
     this.heard = asked;
-    if (isLost === true || (isNews && this.isBehind)) {
-      this.isBehind = false;
-      onGap();
-    }
     if (isNews) onHeard();
   }
 }
