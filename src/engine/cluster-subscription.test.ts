@@ -4,21 +4,31 @@ import { test } from "node:test";
 import type { InstanceSummary } from "../stores/store.ts";
 import { LogBook } from "../testing/log-book.rig.ts";
 import { TestClock } from "../testing/test-clock.ts";
+import type { CommittedTurn } from "../runtime/message.ts";
 import { ClusterSubscription } from "./cluster-subscription.ts";
+import { foldHistory } from "./folded-history.ts";
 import type { RelayListener } from "./relay-follower.ts";
 import { StoredHistory } from "./stored-history.rig.ts";
 
-function subscribed() {
-  const clock = new TestClock({ now: 1000 });
+function subscribed({ now = 1000 } = {}) {
+  const clock = new TestClock({ now });
   const history = new StoredHistory(3);
   const heard: number[] = [];
   const relay: { listener?: RelayListener } = {};
+  const listeners: ((turn: CommittedTurn) => void)[] = [];
+  const region = {
+    shardsOpened: 1,
+    subscribe: (listener: (turn: CommittedTurn) => void) => {
+      listeners.push(listener);
+      return () => undefined;
+    },
+  };
   const lists = { count: 0, isAway: false };
   const summary = { id: "i", key: 1, createdAt: 1000, endedAt: null } as InstanceSummary;
   const subscription = new ClusterSubscription(
     {
       namespace: "default",
-      region: { subscribe: () => () => undefined },
+      region,
       follower: {
         subscribe: (listener) => {
           relay.listener = listener;
@@ -47,7 +57,16 @@ function subscribed() {
     ({ turn }) => heard.push(turn),
     undefined,
   );
-  return { clock, heard, lists, subscription, loseChanges: () => relay.listener?.onGap() };
+  /** Commits the next turn of the instance, by this member or by another that sends nothing. */
+  const commit = async (isOwn: boolean): Promise<void> => {
+    history.append();
+    const turns: CommittedTurn[] = [];
+    await foldHistory(history.source, { id: "i", key: 1 }, (turn) => turns.push({ ...turn }));
+    const last = turns.at(-1);
+    if (isOwn && last !== undefined) for (const listener of listeners) listener(last);
+  };
+  const tell = { loseChanges: () => relay.listener?.onGap(), openShards: () => relay.listener?.onShardsOpened?.() };
+  return { clock, heard, lists, region, subscription, commit, ...tell };
 }
 
 test("after a gap the instances are listed until the store answers, and what is missing is heard", async () => {
@@ -72,3 +91,15 @@ test("nothing is listed any more after the stop", async () => {
   await clock.advance(3000);
   assert.deepEqual([lists.count, clock.timerCount], [1, 0]);
 });
+
+for (const who of ["this member", "another"]) {
+  test(`the last turns of an owner are heard although ${who} has taken over its shards before they came`, async () => {
+    const { clock, heard, region, commit, openShards } = subscribed({ now: 1003 });
+    await commit(false);
+    if (who === "this member") region.shardsOpened++;
+    else openShards();
+    await commit(true);
+    await clock.advance(0);
+    assert.deepEqual(heard, [3, 4]);
+  });
+}

@@ -21,7 +21,7 @@ const slackMs = 60_000;
 /** A process of a cluster, as far as its subscriptions need it. */
 export interface ClusterSubscriptionParts {
   readonly namespace: string;
-  readonly region: Pick<Region, "subscribe">;
+  readonly region: Pick<Region, "subscribe" | "shardsOpened">;
   readonly follower: Pick<RelayFollower, "subscribe">;
   readonly history: HistorySource;
   readonly clock: Clock;
@@ -75,9 +75,13 @@ export class ClusterSubscription {
       withEvents: true,
       onChange: (change) => this.#changes.take(change),
       onGap: () => this.#onGap(),
+      onShardsOpened: () => this.#changes.expectMissing(),
     });
     const wanted = instanceId === undefined ? undefined : qualify(namespace, instanceId);
+    let { shardsOpened } = region;
     this.#unsubscribe = region.subscribe((turn) => {
+      if (region.shardsOpened !== shardsOpened) this.#changes.expectMissing();
+      ({ shardsOpened } = region);
       const isWanted = wanted === undefined ? namespaceOf(turn.instanceId) === namespace : turn.instanceId === wanted;
       if (isWanted) this.#changes.take(changeOf(turn));
     });
@@ -135,7 +139,7 @@ export class ClusterSubscription {
   }
 
   #onGap(): void {
-    this.#changes.onGap();
+    this.#changes.expectMissing();
     if (this.#instanceId !== undefined) return void this.#changes.reread(this.#instanceId);
     this.#mustList = true;
     if (!this.#isListing) void this.#rereadListed();

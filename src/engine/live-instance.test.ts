@@ -16,7 +16,7 @@ class Rig {
   readonly live = new LiveInstance(
     {
       namespace: "default",
-      region: { subscribe: () => () => undefined },
+      region: { subscribe: () => () => undefined, shardsOpened: 0 },
       follower: {
         subscribe: (listener) => {
           this.listeners.add(listener);

@@ -115,7 +115,7 @@ describe("changes of an instance", () => {
     assert.deepEqual([rig.heard, rig.reads], [["7 of 500"], 0]);
     const after = new Rig();
     after.history = [older(6), change(7, { createdAt: began - 500 }), change(8, { createdAt: began - 500 })];
-    after.changes.onGap();
+    after.changes.expectMissing();
     after.changes.take(change(8, { createdAt: began - 500 }));
     await after.settle();
     assert.deepEqual(after.heard, ["7 of 500", "8 of 500"]);

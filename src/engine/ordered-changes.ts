@@ -42,8 +42,8 @@ export class OrderedChanges {
   readonly #stopped = Promise.withResolvers<void>();
   /** Turns of unknown instances before this time are not delivered from a history. */
   #since: number;
-  /** Turns of instances that are not known may have been lost. */
-  #hadGap = false;
+  /** The turns before the first one that comes of an instance may be later than `since`. */
+  #mayMissFirst = false;
   #isStopped = false;
 
   constructor(parts: OrderedChangesParts) {
@@ -56,8 +56,12 @@ export class OrderedChanges {
     return this.#since;
   }
 
-  onGap(): void {
-    this.#hadGap = true;
+  /**
+   * Turns were lost, or a shard was opened elsewhere, whose earlier owner may send its last turns later, or not at all: of
+   * instances that are not known, those before the first one that comes are read from now on.
+   */
+  expectMissing(): void {
+    this.#mayMissFirst = true;
   }
 
   get isStopped(): boolean {
@@ -116,7 +120,7 @@ export class OrderedChanges {
   }
 
   #isNext({ createdAt, turn }: InstanceChange, last: Place | undefined): boolean {
-    if (last === undefined) return turn === 0 || (createdAt < this.#since && !this.#hadGap);
+    if (last === undefined) return turn === 0 || (createdAt < this.#since && !this.#mayMissFirst);
     return turn === (createdAt === last.createdAt ? last.turn + 1 : 0);
   }
 

@@ -41,6 +41,7 @@ function newFollower(t: TestContext, ...ids: string[]) {
     withEvents: false,
     onChange: ({ instanceId, turn }) => heard.push(`${instanceId} ${turn}`),
     onGap: () => heard.push("gap"),
+    onShardsOpened: () => heard.push("shards"),
   });
   const tell = async (type: "joined" | "left", id: string): Promise<void> => {
     if (type === "joined") members.add(id);
@@ -127,6 +128,19 @@ describe("a follower of relayed changes", () => {
     asked.get("b")?.answer({ isLost: true, changes: [text], last: 9 });
     await clock.advance(0);
     assert.deepEqual(heard, ["gap", "x 4", "gap", "x 7"]);
+  });
+
+  test("reports before the changes of a member that it has opened shards since its last answer", async (t) => {
+    const { clock, asked, heard, subscription } = newFollower(t, "b");
+    const text = (turn: number): string =>
+      JSON.stringify({ namespace: "default", instanceId: "x", workflowName: "w", turn, createdAt: 1 });
+    void subscription.add({ all: true });
+    for (const [last, shardsOpened] of [3, 3, 5, 5].entries()) {
+      await clock.advance(0);
+      asked.get("b")?.answer({ changes: last === 0 ? [] : [text(last)], last, shardsOpened });
+    }
+    await clock.advance(0);
+    assert.deepEqual(heard, ["x 1", "shards", "x 2", "x 3"]);
   });
 
   test("gives up a request whose topics have changed, and fetches the same changes again", async (t) => {

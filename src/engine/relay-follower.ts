@@ -31,6 +31,8 @@ export interface RelayListener {
   readonly onWorkerEvent?: (event: WorkerEvent) => void;
   /** Changes of other members were lost, or may have been: what is followed has to be read from the store. */
   readonly onGap: () => void;
+  /** Another member has opened shards: it may send turns before those of the owner before. */
+  readonly onShardsOpened?: () => void;
   /** Nothing is followed any more, because the engine stops. */
   readonly onStopped?: () => void;
 }
@@ -178,6 +180,7 @@ export class RelayFollower {
         onChange: (change) => this.#deliver(change),
         onWorkerEvent: (event) => this.#deliverWorkerEvent(event),
         onGap: () => this.#onGap(),
+        onShardsOpened: () => this.#onShardsOpened(),
         onHeard: () => this.#wakeWaiters(),
       });
       this.#sources.set(id, source);
@@ -256,6 +259,11 @@ export class RelayFollower {
     for (const { listener, keys } of this.#subscribers) if (keys.size > 0) this.#protect(() => listener.onGap());
   }
 
+  #onShardsOpened(): void {
+    for (const { listener, keys } of this.#subscribers)
+      if (keys.size > 0) this.#protect(() => listener.onShardsOpened?.());
+  }
+
   #protect(call: () => void): void {
     try {
       call();
@@ -277,6 +285,7 @@ interface SourceParts extends RelayFollowerParts {
   readonly onChange: (change: InstanceChange) => void;
   readonly onWorkerEvent: (event: RelayedWorkerEvent) => void;
   readonly onGap: () => void;
+  readonly onShardsOpened: () => void;
   readonly onHeard: () => void;
 }
 
@@ -289,6 +298,7 @@ class Source {
   isBehind: boolean;
   readonly #parts: SourceParts;
   #after = 0;
+  #shardsOpened: number | undefined;
   #isStopped = false;
   readonly #stopped = Promise.withResolvers<void>();
   #changed = Promise.withResolvers<"changed">();
@@ -358,14 +368,17 @@ class Source {
     else this.#take(answer, asked);
   }
 
-  #take({ isLost, changes, last }: FollowAnswer, asked: number): void {
-    const { onChange, onWorkerEvent, onGap, onHeard } = this.#parts;
+  #take({ isLost, changes, last, shardsOpened }: FollowAnswer, asked: number): void {
+    const { onChange, onWorkerEvent, onGap, onShardsOpened, onHeard } = this.#parts;
     const isNews = this.heard !== asked;
     // The changes of the answer come after the gap: a subscriber takes them for the first ones if it does not know of it.
     if (isLost === true || (isNews && this.isBehind)) {
       this.isBehind = false;
       onGap();
     }
+    const hadOpened = this.#shardsOpened;
+    this.#shardsOpened = shardsOpened ?? hadOpened;
+    if (hadOpened !== undefined && this.#shardsOpened !== hadOpened) onShardsOpened();
     for (const text of changes) {
       const change = JSON.parse(text) as InstanceChange | RelayedWorkerEvent;
       if ("workerEvent" in change) onWorkerEvent(change);

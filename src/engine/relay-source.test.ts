@@ -16,6 +16,7 @@ function newSource() {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
+    shardsOpened: 3,
   };
   const workers = new WorkerListeners();
   const source = new RelaySource({ region, workers, clock });
@@ -28,7 +29,7 @@ function newSource() {
       listener({ instanceId, workflow: "w", turn, firstEvent: turn, at: turn, events: [], machine });
     }
   };
-  return { clock, source, commit, tell, listeners };
+  return { clock, source, region, commit, tell, listeners };
 }
 
 const topics = topicsOf(["instance:x"], []);
@@ -41,7 +42,7 @@ describe("a source of relayed changes", () => {
   test("listens to turns only while somebody follows, and sends what is followed", async () => {
     const { clock, source, commit, listeners } = newSource();
     assert.equal(listeners.size, 0);
-    assert.deepEqual(await source.follow(first), { changes: [], last: 0 });
+    assert.deepEqual(await source.follow(first), { changes: [], last: 0, shardsOpened: 3 });
     assert.equal(listeners.size, 1);
     const held = source.follow(next(0));
     commit("x", 0);
@@ -52,6 +53,16 @@ describe("a source of relayed changes", () => {
     assert.deepEqual([turnsOf(changes), last], [[0, 1], 2]);
     await clock.advance(60_000);
     assert.deepEqual([source.followers, listeners.size, clock.timerCount], [0, 0, 0]);
+  });
+
+  test("tells with the turns how many shards it has opened", async () => {
+    const { source, region, commit } = newSource();
+    await source.follow(first);
+    region.shardsOpened++;
+    commit("x", 7);
+    const { changes, shardsOpened } = await source.follow(next(0));
+    assert.deepEqual([turnsOf(changes), shardsOpened], [[7], 4]);
+    source.stop();
   });
 
   test("sends events of the workers of followed namespaces, in order with the turns", async () => {
@@ -85,7 +96,7 @@ describe("a source of relayed changes", () => {
     await source.follow(first);
     const held = source.follow(next(0));
     await clock.advance(2000);
-    assert.deepEqual(await held, { changes: [], last: 0 });
+    assert.deepEqual(await held, { changes: [], last: 0, shardsOpened: 3 });
     source.stop();
   });
 

@@ -38,6 +38,11 @@ export interface FollowAnswer {
   readonly changes: readonly string[];
   /** The number of the last of them, or of the last change that the follower has. */
   readonly last: number;
+  /**
+   * Number of shards that the source has opened so far. If it has grown, the turns before the first ones of these changes
+   * may be with the owner before.
+   */
+  readonly shardsOpened?: number | undefined;
 }
 
 /** A change of a remote worker among the changes that a follower fetches. */
@@ -66,7 +71,7 @@ interface Session {
  * so that turns cost nothing more.
  */
 export class RelaySource {
-  readonly #region: Pick<Region, "subscribe">;
+  readonly #region: Pick<Region, "subscribe" | "shardsOpened">;
   readonly #workers: Pick<WorkerListeners, "add">;
   readonly #clock: Clock;
   readonly #sessions = new Map<string, Session>();
@@ -75,7 +80,7 @@ export class RelaySource {
   #sweepTimer: Timer | undefined;
 
   constructor(parts: {
-    readonly region: Pick<Region, "subscribe">;
+    readonly region: Pick<Region, "subscribe" | "shardsOpened">;
     readonly workers: Pick<WorkerListeners, "add">;
     readonly clock: Clock;
   }) {
@@ -105,7 +110,7 @@ export class RelaySource {
     this.#answer(session);
     confirm(session, after);
     // A follower that sends its topics waits for their confirmation.
-    if (session.log.length > 0 || hasLost(session) || topics !== undefined) return pageOf(session);
+    if (session.log.length > 0 || hasLost(session) || topics !== undefined) return this.#pageOf(session);
     return await this.#hold(session);
   }
 
@@ -183,7 +188,11 @@ export class RelaySource {
     if (waiting === undefined) return;
     session.timer?.cancel();
     session.waiting = undefined;
-    waiting(pageOf(session));
+    waiting(this.#pageOf(session));
+  }
+
+  #pageOf(session: Session): FollowAnswer {
+    return { ...pageOf(session), shardsOpened: this.#region.shardsOpened };
   }
 
   #sweep(): void {

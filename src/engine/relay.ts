@@ -13,7 +13,7 @@ export class Relay {
 
   constructor(parts: {
     readonly member: RelayMembers;
-    readonly region: Pick<Region, "subscribe">;
+    readonly region: Pick<Region, "subscribe" | "shardsOpened">;
     readonly workers: Pick<WorkerListeners, "add">;
     readonly clock: Clock;
     readonly random: Random;

@@ -78,6 +78,7 @@ export class Region {
   readonly #problems = new Map<number | "files", unknown>();
   /** Counts calls of `loseAll`: a shard that was being opened during one is lost too. */
   #losses = 0;
+  #shardsOpened = 0;
 
   constructor(parts: RegionParts) {
     this.#parts = parts;
@@ -157,6 +158,7 @@ export class Region {
       throw error;
     }
     this.#shards[number] = shard;
+    this.#shardsOpened++;
     shard.opening.resume();
     void this.fetchMessages([number]);
   }
@@ -202,6 +204,11 @@ export class Region {
   /** The epoch of a shard that is open here. */
   epochOf(number: number): number | undefined {
     return this.#shards[number]?.token.epoch;
+  }
+
+  /** Counts the shards that this member has taken over so far, be it for a second time. */
+  get shardsOpened(): number {
+    return this.#shardsOpened;
   }
 
   shardOf(id: string): number {
