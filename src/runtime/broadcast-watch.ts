@@ -2,6 +2,7 @@ import type { Clock, Timer } from "../base/clock.ts";
 import { messageOf } from "../base/error.ts";
 import { instanceFields } from "../base/namespace.ts";
 import type { Logger } from "../base/logger.ts";
+import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { WorkerSelector } from "../dispatch/worker-selector.ts";
 import type { AwaitedWorkers } from "../kernel/dag/item-table.ts";
 
@@ -16,10 +17,12 @@ export interface EligibleWorkers {
 /** An instance with broadcasts. */
 export interface Broadcaster {
   readonly id: string;
+  /** False once it waits for no worker and will wait for none. */
+  readonly hasRunningBroadcast: boolean;
   /** The workers that items of its running broadcasts wait for. */
   awaitedWorkers(): readonly AwaitedWorkers[];
   selectorOf(task: number): WorkerSelector;
-  onWorkersGone(task: number, workers: readonly string[]): void;
+  onWorkersGone(task: number, items: readonly number[]): void;
 }
 
 /** Workers that the last look has not found, by task. */
@@ -32,14 +35,21 @@ type Missing = Map<number, ReadonlySet<string>>;
 export class BroadcastWatch {
   readonly #clock: Clock;
   readonly #logger: Logger;
+  readonly #dispatcher: Pick<Dispatcher, "waitOf">;
   readonly #workers: EligibleWorkers;
   readonly #watched = new Map<Broadcaster, Missing>();
   #timer: Timer | undefined;
   #isLooking = false;
   #isStopped = false;
 
-  constructor(parts: { readonly clock: Clock; readonly logger: Logger; readonly workers: EligibleWorkers }) {
+  constructor(parts: {
+    readonly clock: Clock;
+    readonly logger: Logger;
+    readonly dispatcher: Pick<Dispatcher, "waitOf">;
+    readonly workers: EligibleWorkers;
+  }) {
     this.#clock = parts.clock;
+    this.#dispatcher = parts.dispatcher;
     this.#logger = parts.logger;
     this.#workers = parts.workers;
   }
@@ -48,9 +58,14 @@ export class BroadcastWatch {
     return this.#workers.find(selector);
   }
 
-  /** Watches the workers that the instance waits for, as long as it does. */
+  /** True if the attempt waits for a worker here, be it that one has given it back. */
+  isQueued(attemptId: string): boolean {
+    return this.#dispatcher.waitOf(attemptId) !== undefined;
+  }
+
+  /** Watches the workers that the instance waits for: a worker that stops gives back what it runs, without a turn. */
   watch(broadcaster: Broadcaster): void {
-    if (this.#watched.has(broadcaster) || broadcaster.awaitedWorkers().length === 0) return;
+    if (!broadcaster.hasRunningBroadcast || this.#watched.has(broadcaster)) return;
     this.#watched.set(broadcaster, new Map());
     this.#arm();
   }
@@ -73,8 +88,10 @@ export class BroadcastWatch {
   async #look(): Promise<void> {
     this.#isLooking = true;
     for (const [broadcaster, missing] of this.#watched) {
+      if (!broadcaster.hasRunningBroadcast) this.#watched.delete(broadcaster);
       const awaited = broadcaster.awaitedWorkers();
-      if (awaited.length === 0) this.#watched.delete(broadcaster);
+      // Only a look at the same broadcast just before counts.
+      for (const task of missing.keys()) if (!awaited.some((each) => each.task === task)) missing.delete(task);
       for (const each of awaited) await this.#lookFor(broadcaster, each, missing);
     }
     this.#isLooking = false;
@@ -84,10 +101,19 @@ export class BroadcastWatch {
   async #lookFor(broadcaster: Broadcaster, { task, workers }: AwaitedWorkers, before: Missing): Promise<void> {
     try {
       const present = new Set(await this.#workers.find(broadcaster.selectorOf(task)));
-      const missing = new Set(workers.filter((worker) => !present.has(worker)));
-      const gone = [...missing].filter((worker) => before.get(task)?.has(worker) === true);
+      const missing = new Set([...workers.values()].filter((worker) => !present.has(worker)));
+      const missingBefore = before.get(task);
       before.set(task, missing);
-      if (gone.length > 0 && this.#watched.has(broadcaster)) broadcaster.onWorkersGone(task, gone);
+      if (missingBefore === undefined || !this.#watched.has(broadcaster)) return;
+      // The answer may have taken long, and a worker that came back may run its item by now.
+      const awaited =
+        broadcaster.awaitedWorkers().find((each) => each.task === task)?.workers ?? new Map<number, string>();
+      const gone = [...awaited].filter(([, worker]) => missing.has(worker) && missingBefore.has(worker));
+      if (gone.length > 0)
+        broadcaster.onWorkersGone(
+          task,
+          gone.map(([item]) => item),
+        );
     } catch (error) {
       // The next look may be answered.
       const fields = { ...instanceFields(broadcaster.id), error: messageOf(error) };

@@ -2,6 +2,7 @@ import { EngineError, messageOf } from "../base/error.ts";
 import { localName } from "../base/namespace.ts";
 import type { TaskInputs, TaskRun } from "../dispatch/task-run.ts";
 import { placementOf, type WorkerSelector } from "../dispatch/worker-selector.ts";
+import { attemptId } from "../kernel/address.ts";
 import type { Context } from "../kernel/context.ts";
 import { DagMachine } from "../kernel/dag/dag-machine.ts";
 import type { DecisionEvaluated, ItemsListed } from "../kernel/dag/dag-input.ts";
@@ -214,13 +215,20 @@ export class DagActor extends InstanceActor<DagMachine> implements Broadcaster {
     return { job, placement: placementOf(definition) };
   }
 
-  awaitedWorkers(): readonly AwaitedWorkers[] {
-    return this.machine.state.items.awaitedWorkers();
+  get hasRunningBroadcast(): boolean {
+    return this.machine.state.items.hasRunningBroadcast;
   }
 
-  onWorkersGone(task: number, workers: readonly string[]): void {
+  awaitedWorkers(): readonly AwaitedWorkers[] {
+    const { address, state } = this.machine;
+    return state.items.awaitedWorkers((item) => {
+      return this.shard.broadcasts.isQueued(attemptId(address, item, state.attempt(item)));
+    });
+  }
+
+  onWorkersGone(task: number, items: readonly number[]): void {
     const attempt = this.machine.state.attempt(task);
-    this.tell({ input: { type: "WorkersGone", task, attempt, workers } });
+    this.tell({ input: { type: "WorkersGone", task, attempt, items } });
   }
 
   #evaluationFailed(task: number, attempt: number, error: unknown): Evaluated {
@@ -265,7 +273,7 @@ export class DagActor extends InstanceActor<DagMachine> implements Broadcaster {
     if (turn.events.length === 0) return;
     this.#committedContext = this.machine.state.context;
     this.#committedParams?.clear();
-    if (this.machine.state.items.running.size > 0) this.shard.broadcasts.watch(this);
+    if (this.hasRunningBroadcast) this.shard.broadcasts.watch(this);
   }
 
   paramsOf(task: number): string {

@@ -51,7 +51,7 @@ export interface ActorShard extends TaskRunShard {
   readonly expressions: Expressions;
   /** Finds and runs the code of workflows. */
   readonly code: CodeRuntime;
-  readonly broadcasts: Pick<BroadcastWatch, "find" | "watch">;
+  readonly broadcasts: Pick<BroadcastWatch, "find" | "isQueued" | "watch">;
   /** Present if the last owner of the shard did not release the shard. */
   readonly caution?: ReactionCaution | undefined;
   readPayloads(instance: number, refs: readonly number[]): Promise<string[]>;

@@ -80,7 +80,7 @@ export class RigShard implements ActorShard {
   readonly random = new SeededRandom(1);
   readonly logger = silentLogger;
   readonly code = noCode;
-  readonly broadcasts = { find: () => Promise.resolve(["rig"]), watch: () => undefined };
+  readonly broadcasts = { find: () => Promise.resolve(["rig"]), isQueued: () => false, watch: () => undefined };
   /** Ids, in the order their turns were let out. */
   readonly released: string[] = [];
   readonly rejected: string[] = [];

@@ -139,6 +139,31 @@ describe("10.4 a broadcast", () => {
     );
   });
 
+  test("10.4 a worker that stops while its job runs, and gives it back, fails for that worker", async (t) => {
+    const gate = new Gate();
+    const started: unknown[] = [];
+    const held = defineJob("held", async (_: unknown, ctx) => {
+      started.push(ctx.item);
+      const aborted = Promise.withResolvers<void>();
+      ctx.signal.addEventListener("abort", () => aborted.reject(ctx.signal.reason));
+      await Promise.race([gate.opened, aborted.promise]);
+      return "done";
+    });
+    const { rig, a, b, x, y } = await stage(t, [held, tally]);
+    const flow = workflow("w", task("b", "held").withBroadcast({ after: "tally" }).withTimeout(1000));
+    await rig.clock.until(a.engine.submitWorkflow(flow, { instanceId: "i" }));
+    while (started.length < 4) await rig.clock.advance(100);
+    await rig.clock.until(Promise.all([x.worker.stop(), y.worker.stop()]));
+    await rig.clock.advance(60_000);
+    gate.open();
+    const result = await rig.clock.until(a.engine.awaitWorkflowInstance("i"));
+    const told = new Map((result["b"] as [string, string][]).map(([worker, how]) => [worker, how]));
+    assert.deepEqual(
+      [idOf(x), idOf(y), a.id, b.id].map((worker) => told.get(worker)),
+      ["WORKER_GONE", "WORKER_GONE", "Success", "Success"],
+    );
+  });
+
   test("10.4 a worker that moves to another member runs it there", async (t) => {
     const gate = new Gate();
     const held = defineJob("held", async (_: unknown, ctx) => {

@@ -26,10 +26,10 @@ export interface ItemsListed extends TaskAttempt {
   readonly failure?: Failure;
 }
 
-/** Workers of a broadcast have left the cluster: what waits for them never starts. */
+/** Workers of a broadcast have left the cluster: the items that wait for them never run. */
 export interface WorkersGone extends TaskAttempt {
   readonly type: "WorkersGone";
-  readonly workers: readonly string[];
+  readonly items: readonly number[];
 }
 
 export interface DecisionEvaluated extends TaskAttempt {

@@ -6,7 +6,8 @@ import { firstItemNumber, MapItems } from "./map-items.ts";
 /** The workers that items of a broadcast wait for. */
 export interface AwaitedWorkers {
   readonly task: number;
-  readonly workers: readonly string[];
+  /** The workers by item. */
+  readonly workers: ReadonlyMap<number, string>;
 }
 
 /** The items of all maps of an instance, by number. Ranges of maps that ran again are not given to others. */
@@ -64,11 +65,16 @@ export class ItemTable {
     return false;
   }
 
-  /** Of each broadcast that waits for some of its workers. */
-  awaitedWorkers(): AwaitedWorkers[] {
+  get hasRunningBroadcast(): boolean {
+    for (const items of this.running) if (items.isBroadcast) return true;
+    return false;
+  }
+
+  /** Of each broadcast that waits for some of its workers. An item is returned if its worker gave it back after its start. */
+  awaitedWorkers(isReturned: (item: number) => boolean): AwaitedWorkers[] {
     return [...this.running].flatMap((items) => {
-      const workers = items.awaitedWorkers();
-      return workers.length === 0 ? [] : [{ task: items.task, workers }];
+      const workers = items.awaitedWorkers(isReturned);
+      return workers.size === 0 ? [] : [{ task: items.task, workers }];
     });
   }
 

@@ -178,8 +178,23 @@ describe("a broadcast", () => {
       worker: "m/x",
       startedAt: 1,
     });
-    assert.deepEqual(cast.state.items.awaitedWorkers(), [{ task: 0, workers: ["y", "z"] }]);
-    cast.rig.tell({ type: "WorkersGone", task: 0, attempt: 1, workers: ["x", "y", "other"] });
+    const [x, y, z] = [firstItemNumber, firstItemNumber + 1, firstItemNumber + 2];
+    const awaited = (...returned: number[]): unknown =>
+      cast.state.items.awaitedWorkers((item) => returned.includes(item)).map(({ workers }) => [...workers]);
+    assert.deepEqual(awaited(), [
+      [
+        [y, "y"],
+        [z, "z"],
+      ],
+    ]);
+    assert.deepEqual(awaited(x, y), [
+      [
+        [x, "x"],
+        [y, "y"],
+        [z, "z"],
+      ],
+    ]);
+    cast.rig.tell({ type: "WorkersGone", task: 0, attempt: 1, items: [y, z + 1] });
     assert.deepEqual(cast.rig.commands, [{ type: "AbortTasks", attemptIds: [`i:1:${firstItemNumber + 1}:1`] }]);
     assert.deepEqual(cast.state.items.ofTask(0)?.counts.failed, 1);
     const [event] = cast.rig.events;
@@ -187,7 +202,7 @@ describe("a broadcast", () => {
     cast.end(0);
     cast.end(2);
     assert.equal(cast.state.record(0)?.failure?.message, '1 of 3 items failed; item 1: worker "y" is gone');
-    cast.rig.tell({ type: "WorkersGone", task: 0, attempt: 1, workers: ["z"] });
+    cast.rig.tell({ type: "WorkersGone", task: 0, attempt: 1, items: [z] });
     assert.equal(cast.rig.dropped, 1);
   });
 

@@ -197,21 +197,19 @@ export class MapItems {
       : { ...definition, name, worker: this.#workers[index] };
   }
 
-  /** The items of a broadcast that wait for one of these workers. */
-  waitingFor(workers: ReadonlySet<string>): number[] {
-    const all = this.#workers ?? [];
-    const items = [...this.#records.keys()].filter((index) => index < this.count && workers.has(all[index] as string));
-    return items.map((index) => this.first + index).filter((item) => this.phase(item) === Phase.scheduled);
+  get isBroadcast(): boolean {
+    return this.#workers !== undefined;
   }
 
-  /** The workers of a broadcast that items wait for. */
-  awaitedWorkers(): string[] {
-    const all = this.#workers;
-    if (all === undefined) return [];
-    const isAwaited = (index: number): boolean => this.#phases[index] === Phase.scheduled;
-    return [...this.#records.keys()]
-      .filter((index) => index < this.count && isAwaited(index))
-      .map((index) => all[index] as string);
+  /** The workers of a broadcast that items wait for, by item: those not known to have started, and those that came back. */
+  awaitedWorkers(isReturned: (item: number) => boolean): Map<number, string> {
+    const workers = this.#workers ?? [];
+    const isAwaited = (item: number): boolean => {
+      const phase = this.phase(item);
+      return phase === Phase.scheduled || (phase === Phase.running && isReturned(item));
+    };
+    const items = this.inFlightItems().filter((item) => item - this.first < workers.length && isAwaited(item));
+    return new Map(items.map((item) => [item, workers[item - this.first] as string]));
   }
 
   phase(item: number): Phase {

@@ -17,7 +17,7 @@ import {
   succeededEvent,
   takeCompletion,
 } from "../task-reports.ts";
-import { Phase } from "../task-state.ts";
+import { isInFlight, Phase } from "../task-state.ts";
 import { advance } from "./advance.ts";
 import type { NodeSpec } from "../node-spec.ts";
 import type { DecisionEvaluated, ItemsListed, WorkersGone } from "./dag-input.ts";
@@ -93,13 +93,13 @@ export function onItemsListed(transition: DagTransition, input: ItemsListed): vo
   advance(transition);
 }
 
-/** Fails the items of a broadcast that wait for workers which are gone. What runs is lost with its worker, and waits then. */
+/** Fails the items of a broadcast that wait for workers which are gone. What runs there is lost, and waits then. */
 export function onWorkersGone(transition: DagTransition, input: WorkersGone): void {
   const { state, address } = transition;
   const items = state.items.ofTask(input.task);
   if (items === undefined || state.status !== "Running" || state.pausing || !isAwaited(state, input))
     return transition.drop();
-  const waiting = items.waitingFor(new Set(input.workers));
+  const waiting = input.items.filter((item) => items.has(item) && isInFlight(state.phase(item)));
   if (waiting.length === 0) return transition.drop();
   transition.command({ type: "AbortTasks", attemptIds: attemptIds(address, waiting, state) });
   for (const item of waiting) fail(transition, item, goneFailure(state.definition(item).worker ?? ""));
