@@ -22,7 +22,7 @@ class Rig implements Broadcaster {
   readonly watch = new BroadcastWatch({
     clock: this.clock,
     logger: new LogBook(),
-    dispatcher: { waitOf: () => undefined },
+    dispatcher: { status: { waitOf: () => undefined } },
     workers: {
       lookMs,
       find: async () => {

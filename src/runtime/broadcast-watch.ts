@@ -2,7 +2,7 @@ import type { Clock, Timer } from "../base/clock.ts";
 import { messageOf } from "../base/error.ts";
 import { instanceFields } from "../base/namespace.ts";
 import type { Logger } from "../base/logger.ts";
-import type { Dispatcher } from "../dispatch/dispatcher.ts";
+import type { DispatcherStatus } from "../dispatch/dispatcher-status.ts";
 import type { WorkerSelector } from "../dispatch/worker-selector.ts";
 import type { AwaitedWorkers } from "../kernel/dag/item-table.ts";
 
@@ -35,7 +35,7 @@ type Missing = Map<number, ReadonlySet<string>>;
 export class BroadcastWatch {
   readonly #clock: Clock;
   readonly #logger: Logger;
-  readonly #dispatcher: Pick<Dispatcher, "waitOf">;
+  readonly #dispatcher: { readonly status: Pick<DispatcherStatus, "waitOf"> };
   readonly #workers: EligibleWorkers;
   readonly #watched = new Map<Broadcaster, Missing>();
   #timer: Timer | undefined;
@@ -45,7 +45,7 @@ export class BroadcastWatch {
   constructor(parts: {
     readonly clock: Clock;
     readonly logger: Logger;
-    readonly dispatcher: Pick<Dispatcher, "waitOf">;
+    readonly dispatcher: { readonly status: Pick<DispatcherStatus, "waitOf"> };
     readonly workers: EligibleWorkers;
   }) {
     this.#clock = parts.clock;
@@ -60,7 +60,7 @@ export class BroadcastWatch {
 
   /** True if the attempt waits for a worker here, be it that one has given it back. */
   isQueued(attemptId: string): boolean {
-    return this.#dispatcher.waitOf(attemptId) !== undefined;
+    return this.#dispatcher.status.waitOf(attemptId) !== undefined;
   }
 
   /** Watches the workers that the instance waits for: a worker that stops gives back what it runs, without a turn. */
