@@ -216,6 +216,41 @@ describe("heddle", () => {
     await refused(1, /Success/, "pause", "listed");
   });
 
+  test("skip, succeed, fork, context, delete and bulk", async () => {
+    const failed = async (id: string): Promise<void> => {
+      await words("submit", "endless", "--id", id);
+      assert.match(await words("stop", id, "dawdle"), /is Failed/);
+    };
+    await failed("repair-1");
+    assert.match(await words("skip", "repair-1", "dawdle"), /repair-1 is (Running|Success)/);
+    await until(async () => (await words("show", "repair-1")).includes("Success"));
+    await failed("repair-2");
+    await words("succeed", "repair-2", "dawdle", "--output", '{"by":"hand"}');
+    await until(async () => (await words("show", "repair-2")).includes("Success"));
+    await refused(1, /Success/, "context", "repair-2", "--set", '{"a":1}');
+    await words("submit", "endless", "--id", "repair-3");
+    assert.deepEqual(await json("context", "repair-3", "--set", '{"a":1}'), { a: 1 });
+    assert.match(await words("context", "repair-3"), /"a": 1/);
+    await refused(2, /--params needs --from/, "retry", "repair-3", "--params", "{}");
+    await refused(2, /number of a task/, "fork", "repair-3", "--from", "first");
+    await json("run", "saying", "--id", "forked-1");
+    assert.match(await words("fork", "forked-1", "--from", "1", "--id", "forked-2"), /^forked-2/);
+    await until(async () => (await words("show", "forked-2")).includes("Success"));
+
+    assert.match(await words("bulk", "terminate", "--prefix", "repair-"), /1 instance would be concerned .*--yes/);
+    assert.match(await words("show", "repair-3"), /Running/);
+    assert.match(
+      await words("bulk", "terminate", "--prefix", "repair-", "--yes", "--reason", "enough"),
+      /on 1 instance\./,
+    );
+    assert.match(await words("show", "repair-3"), /Terminated[^]*enough/);
+    await refused(2, /needs a filter/, "bulk", "delete", "--yes");
+    await refused(2, /must be one of.*delete/, "bulk", "destroy", "--prefix", "repair-");
+    assert.match(await words("delete", "repair-1"), /repair-1 is deleted/);
+    await refused(1, /repair-1/, "show", "repair-1");
+    assert.equal((await json("bulk", "delete", "--prefix", "repair-", "--yes"))["done"], 2);
+  });
+
   test("tasks are completed from outside, and fail from outside", async () => {
     const tokenOf = async (id: string): Promise<string> => {
       await json("job", "run", "ask", "--id", id);

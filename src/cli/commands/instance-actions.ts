@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { type ClientOptions, clientCommand, type Session, sessionOf } from "../client-command.ts";
+import { UsageError } from "../exit-code.ts";
 import { jsonGiven } from "../given-value.ts";
 
 interface ReasonOptions extends ClientOptions {
@@ -8,6 +9,7 @@ interface ReasonOptions extends ClientOptions {
 
 interface RetryOptions extends ClientOptions {
   readonly from?: string;
+  readonly params?: string;
 }
 
 interface EventOptions extends ClientOptions {
@@ -49,7 +51,7 @@ function simple(
     .action(async (id: string, options: ClientOptions) => {
       const session = sessionOf(options);
       await act(session, { id });
-      await tell(session, id);
+      await printStatus(session, id);
     });
 }
 
@@ -64,7 +66,7 @@ function withReason(
     .action(async (id: string, options: ReasonOptions) => {
       const session = sessionOf(options);
       await act(session, { id }, options.reason === undefined ? {} : { reason: options.reason });
-      await tell(session, id, name === "cancel");
+      await printStatus(session, id, name === "cancel");
     });
 }
 
@@ -77,7 +79,7 @@ function stopCommand(): Command {
       const session = sessionOf(options);
       const body = options.reason === undefined ? {} : { reason: options.reason };
       await session.client.call("stopNode", { params: { id, nodeId }, body });
-      await tell(session, id);
+      await printStatus(session, id);
     });
 }
 
@@ -85,12 +87,16 @@ function retryCommand(): Command {
   return clientCommand("retry", "Retry the failed tasks of an instance.")
     .argument("<instance>")
     .option("--from <task>", "re-run this task and everything after it, including what succeeded")
+    .option("--params <json>", "with --from: other params for that task: JSON, @file or - for standard input")
     .action(async (id: string, options: RetryOptions) => {
       const session = sessionOf(options);
-      const params = { id };
-      if (options.from === undefined) await session.client.call("retryInstance", { params });
-      else await session.client.call("rerunInstance", { params, body: { task: options.from } });
-      await tell(session, id);
+      const target = { id };
+      const { from: task } = options;
+      const params = options.params === undefined ? undefined : jsonGiven("--params", options.params);
+      if (task === undefined && params !== undefined) throw new UsageError("--params needs --from <task>");
+      if (task === undefined) await session.client.call("retryInstance", { params: target });
+      else await session.client.call("rerunInstance", { params: target, body: { task, params } });
+      await printStatus(session, id);
     });
 }
 
@@ -103,12 +109,12 @@ function eventCommand(): Command {
       const session = sessionOf(options);
       const body = options.data === undefined ? undefined : jsonGiven("--data", options.data);
       await session.client.call("raiseEvent", { params: { id, name }, body });
-      await tell(session, id);
+      await printStatus(session, id);
     });
 }
 
 /** Prints the status of the instance. A cancel may be recorded long before the instance has ended. */
-async function tell({ client, output }: Session, id: string, isCancel = false): Promise<void> {
+export async function printStatus({ client, output }: Session, id: string, isCancel = false): Promise<void> {
   const { status, pausing, endedAt } = await client.call("getInstance", { params: { id } });
   const prefix = isCancel && endedAt === undefined ? "The cancel is recorded. " : "";
   output.give({ instanceId: id, status, pausing }, () => `${prefix}${id} is ${status}${pausing ? ", pausing" : ""}.`);

@@ -16,7 +16,7 @@ import { durationText, timeText } from "../time-text.ts";
 type Summary = DataOf<"listInstances">["items"][number];
 type View = DataOf<"getInstance">;
 
-const statuses: readonly Summary["status"][] = ["Ready", "Running", "Paused", "Success", "Failed", "Terminated"];
+export const statuses: readonly Summary["status"][] = ["Ready", "Running", "Paused", "Success", "Failed", "Terminated"];
 
 /** Schedules are instances too; `heddle schedule list` shows them. */
 const scheduleWorkflowName = "heddle.schedule";

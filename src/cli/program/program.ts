@@ -10,6 +10,8 @@ import { listCommand, showCommand } from "../commands/instances.ts";
 import { logsCommand } from "../commands/logs.ts";
 import { instanceActionCommands } from "../commands/instance-actions.ts";
 import { instanceAnswerCommands } from "../commands/instance-answers.ts";
+import { instanceRepairCommands } from "../commands/instance-repairs.ts";
+import { bulkCommand } from "../commands/bulk.ts";
 import { runCommand, submitCommand } from "../commands/run.ts";
 import { scheduleCommand } from "../commands/schedule.ts";
 import { serverCommand } from "../commands/server.ts";
@@ -42,6 +44,8 @@ export function makeProgram(doors: Doors): Command {
     logsCommand(),
     ...instanceAnswerCommands(),
     ...instanceActionCommands(),
+    ...instanceRepairCommands(),
+    bulkCommand(),
     taskCommand(),
     jobCommand(),
     scheduleCommand(),
