@@ -122,6 +122,8 @@ export class CodeActor extends InstanceActor<CodeMachine> {
 
   /** The code sees now what it had not seen when the instance left memory, because it was missing or had changed. */
   override resumeTasks(wasClean: boolean, find: FindAttempt): TaskRun[] {
+    // Code that was registered while the shard was being opened was not reported to its instances.
+    if (this.code.remote !== undefined) this.#bringHome();
     this.shard.schedule(this, "now");
     return super.resumeTasks(wasClean, find);
   }
@@ -146,10 +148,14 @@ export class CodeActor extends InstanceActor<CodeMachine> {
   onCodeRegistered(): void {
     if (this.code.attention === undefined && this.code.remote === undefined) return;
     this.code.forgive();
-    const { name, version } = this.definition;
-    if (this.shard.code.find(name, version) !== undefined) for (const each of this.code.bringHome()) this.tell(each);
+    this.#bringHome();
     this.#preparation.putOff();
     this.#wake();
+  }
+
+  #bringHome(): void {
+    const { name, version } = this.definition;
+    if (this.shard.code.find(name, version) !== undefined) for (const each of this.code.bringHome()) this.tell(each);
   }
 
   /** A host of code has connected, perhaps with other code than the one that was stopped. */

@@ -97,6 +97,18 @@ describe("a question about code elsewhere", () => {
   });
 });
 
+describe("an instance whose code is registered while its shard is being opened", () => {
+  test("reacts in this process", async () => {
+    const shard = await CodeShard.asking(new CodeHosts());
+    await shard.turn(startInput);
+    const actor = shard.revive();
+    shard.deploy(async () => "done");
+    actor.resumeTasks(true, () => assert.fail("it has no attempts"));
+    await shard.turn();
+    assert.deepEqual([shard.types.at(-1), actor.code.remote], ["InstanceEnded", undefined]);
+  });
+});
+
 describe("values that are gone when they are read", () => {
   const gone = new EngineError("STORE_DATA", "instance 7 refers to payload 65536, which is not in the store");
 
