@@ -34,7 +34,6 @@ class Rig {
   gates(): SharedGates {
     return new SharedGates({
       shard: gateShard,
-      shardCount,
       store: this.store,
       definitions: new Definitions(this.store),
     });

@@ -11,6 +11,9 @@ export function gateAddress(workflow: string): string {
 
 const pageSize = 1000;
 
+/** Number of gates up to which empty ones stay in memory. */
+const gatesMax = 1000;
+
 /**
  * The gates of workflows with a maximum of concurrent instances, in a cluster. A gate lives on one shard and is reached by
  * messages: an instance is created waiting, asks for a place with the turn that creates it, and leaves with its last turn.
@@ -23,14 +26,12 @@ const pageSize = 1000;
  */
 export class SharedGates {
   readonly #shard: number;
-  readonly #shardCount: number;
   readonly #store: Store;
   readonly #definitions: Definitions;
   readonly #gates = new Map<string, Gate>();
 
-  constructor(options: { shard: number; shardCount: number; store: Store; definitions: Definitions }) {
+  constructor(options: { shard: number; store: Store; definitions: Definitions }) {
     this.#shard = options.shard;
-    this.#shardCount = options.shardCount;
     this.#store = options.store;
     this.#definitions = options.definitions;
   }
@@ -50,8 +51,14 @@ export class SharedGates {
         if (answer !== undefined) return [answer, ...fill(gate)];
       }
     }
-    if (gate.inside.size + gate.waiting.size === 0) this.#gates.delete(message.workflow);
+    if (gate.inside.size + gate.waiting.size === 0) this.#onEmptied(message.workflow, gate);
     return fill(gate);
+  }
+
+  /** An empty gate is kept, up to a number, because the next message would read it from the store again. */
+  #onEmptied(workflow: string, gate: Gate): void {
+    this.#gates.delete(workflow);
+    if (this.#gates.size < gatesMax) this.#gates.set(workflow, gate);
   }
 
   async #gateOf(workflow: string): Promise<Gate> {
@@ -78,12 +85,10 @@ export class SharedGates {
 
   /** Answers of earlier owners of this shard that were not consumed yet, by instance. */
   async #answersUnderWay(): Promise<Map<string, "admitted" | "refused">> {
-    const shards = Array.from({ length: this.#shardCount }, (_, shard) => shard);
     const answers = new Map<string, "admitted" | "refused">();
-    for (const { source, body } of await this.#store.loadOutbox(shards)) {
-      const message =
-        source === this.#shard ? (parseStored(body, `a message of shard ${source}`) as OutboxMessage) : undefined;
-      if (message?.kind === "admit") answers.set(message.to, message.refusal === undefined ? "admitted" : "refused");
+    for (const { source, body } of await this.#store.loadOutboxOf(this.#shard)) {
+      const message = parseStored(body, `a message of shard ${source}`) as OutboxMessage;
+      if (message.kind === "admit") answers.set(message.to, message.refusal === undefined ? "admitted" : "refused");
     }
     return answers;
   }

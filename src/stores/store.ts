@@ -115,6 +115,8 @@ export interface Store {
 
   /** Returns unconsumed messages to these shards, ordered by target, source and number. */
   loadOutbox(targets: readonly number[]): Promise<OutboxRow[]>;
+  /** Returns unconsumed messages of this shard, ordered by target and number. */
+  loadOutboxOf(source: number): Promise<OutboxRow[]>;
   /** Returns the shard's inbound offsets: the number of the last message it consumed from each source. */
   loadOffsets(shard: number): Promise<OffsetRow[]>;
   /** Returns the number of the last message that this shard ever sent to each target, from rows of the shard's own commits. */

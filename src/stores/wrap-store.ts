@@ -35,6 +35,7 @@ export function wrapStore(store: Store, wrap: WrapMethod): Store {
     listInstances: wrap("listInstances", store.listInstances),
     listFinishedBefore: wrap("listFinishedBefore", store.listFinishedBefore),
     loadOutbox: wrap("loadOutbox", store.loadOutbox),
+    loadOutboxOf: wrap("loadOutboxOf", store.loadOutboxOf),
     loadOffsets: wrap("loadOffsets", store.loadOffsets),
     loadSent: wrap("loadSent", store.loadSent),
     findRequest: wrap("findRequest", store.findRequest),

@@ -135,6 +135,7 @@ export class FaultyStore implements Store {
   listFinishedBefore: Store["listFinishedBefore"] = (filter) =>
     this.#read("listFinishedBefore", (store) => store.listFinishedBefore(filter));
   loadOutbox: Store["loadOutbox"] = (targets) => this.#read("loadOutbox", (store) => store.loadOutbox(targets));
+  loadOutboxOf: Store["loadOutboxOf"] = (source) => this.#read("loadOutboxOf", (store) => store.loadOutboxOf(source));
   loadOffsets: Store["loadOffsets"] = (shard) => this.#read("loadMarks", (store) => store.loadOffsets(shard));
   countRows: Store["countRows"] = () => this.#read("countRows", (store) => store.countRows());
   beginIncarnation: Store["beginIncarnation"] = () =>

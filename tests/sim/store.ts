@@ -178,6 +178,7 @@ export class SimStore implements Store {
   listFinishedBefore: Store["listFinishedBefore"] = (filter) =>
     this.#call("listFinishedBefore", () => this.#inner.listFinishedBefore(filter));
   loadOutbox: Store["loadOutbox"] = (targets) => this.#call("loadOutbox", () => this.#inner.loadOutbox(targets));
+  loadOutboxOf: Store["loadOutboxOf"] = (source) => this.#call("loadOutboxOf", () => this.#inner.loadOutboxOf(source));
   loadOffsets: Store["loadOffsets"] = (shard) => this.#call("loadMarks", () => this.#inner.loadOffsets(shard));
   loadSent: Store["loadSent"] = (source) => this.#call("loadSent", () => this.#inner.loadSent(source));
   findRequest: Store["findRequest"] = (shard, key) =>

@@ -245,6 +245,11 @@ export class MemoryStore implements Store {
     return copies(rows.sort((a, b) => a.target - b.target || a.source - b.source || a.number - b.number));
   }
 
+  async loadOutboxOf(source: number): Promise<OutboxRow[]> {
+    const rows = [...this.#read().outbox.values()].filter((row) => row.source === source);
+    return copies(rows.sort((a, b) => a.target - b.target || a.number - b.number));
+  }
+
   async loadOffsets(shard: number): Promise<OffsetRow[]> {
     const rows = [...this.#read().offsets.values()].filter((row) => row.shard === shard);
     return copies(rows.sort((a, b) => a.source - b.source));

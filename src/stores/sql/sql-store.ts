@@ -275,6 +275,10 @@ export abstract class SqlStore<Driver extends SqlDriver = SqlDriver> implements 
     return await this.all("load-outbox", [{ integers: targets }], toOutbox);
   }
 
+  async loadOutboxOf(source: number): Promise<OutboxRow[]> {
+    return await this.all("load-outbox-of", [source], toOutbox);
+  }
+
   async loadOffsets(shard: number): Promise<OffsetRow[]> {
     return await this.all("load-offsets", [shard], toOffset);
   }

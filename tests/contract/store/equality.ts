@@ -58,6 +58,7 @@ async function everyClusterRead(store: Store): Promise<unknown[]> {
     await store.settleShardCount(99),
     await store.loadOutbox(shards),
     await store.loadOutbox([2]),
+    await store.loadOutboxOf(1),
     await Promise.all(shards.map((shard) => store.loadOffsets(shard))),
     await Promise.all(shards.map((shard) => store.loadSent(shard))),
     await Promise.all(shards.flatMap((shard) => texts.map((text) => store.findRequest(shard, text)))),

@@ -39,6 +39,24 @@ function undeliveredSuite(name: string, makeStore: MakeStore): void {
       assert.deepEqual(await store.loadOutbox([]), []);
     });
 
+    test("they are fetched by source, in the order of target and number, until they are consumed", async (t) => {
+      const store = await fresh(t, makeStore);
+      const owners = [await Owner.claim(store, 1), await Owner.claim(store, 20)] as const;
+      const rows = [
+        outboxRow({ source: 1, target: 3, number: 1 }),
+        outboxRow({ source: 20, target: 3, number: 1 }),
+        outboxRow({ source: 1, target: 2, number: 10 }),
+        outboxRow({ source: 1, target: 2, number: 9 }),
+        outboxRow({ source: 1, target: 1, number: 1 }),
+      ];
+      await Owner.commitTogether(owners, { outbox: rows });
+      assert.deepEqual(await store.loadOutboxOf(1), [rows[4], rows[3], rows[2], rows[0]]);
+      assert.deepEqual(await store.loadOutboxOf(20), [rows[1]]);
+      assert.deepEqual(await store.loadOutboxOf(3), []);
+      await owners[0].commit({ offsets: [{ shard: 1, source: 1, number: 1 }] });
+      assert.deepEqual(await store.loadOutboxOf(1), [rows[3], rows[2], rows[0]]);
+    });
+
     test("a message to the own shard is a message", async (t) => {
       const store = await fresh(t, makeStore);
       const owner = await Owner.claim(store, 4);

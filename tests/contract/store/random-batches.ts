@@ -79,7 +79,7 @@ const finished = fc.record<FinishedRow>({
 const history = fc.record<HistoryRow>({ instance: key, turn: time, firstEvent: small, at: time, events: text });
 
 const trim = fc.record<TrimRow>({ instance: key, turn: time, ref: time });
-const outbox = fc.record<OutboxRow>({ source: shard, target: small, number: time, body: text });
+const outbox = fc.record<OutboxRow>({ source: shard, target: small, number: time.map((at) => at + 1), body: text });
 const mark = fc.record<OffsetRow>({ shard: small, source: shard, number: time });
 export const domain = fc.record<DomainRow>({
   name: text,
