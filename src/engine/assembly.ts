@@ -49,6 +49,9 @@ import { Watchdog } from "./watchdog.ts";
 import type { WorkerListeners } from "./worker-listeners.ts";
 import { namespaceOf } from "../base/namespace.ts";
 
+/** The name of an engine alone: it owns its one shard, and its workers know it by this. */
+const ownAddress = `${hostname()}:${process.pid}`;
+
 /**
  * The parts of one engine, joined: a store, a pool of workers, and the instances between them. Parts that need each other
  * are joined by functions, which are called only after all of them are made.
@@ -125,7 +128,7 @@ export class Assembly {
 
   /** The name under which this process owns shards and runs jobs. */
   get address(): string {
-    return this.member?.id ?? ownAddress();
+    return this.member?.id ?? ownAddress;
   }
 
   #makeWatchdog(): Watchdog | undefined {
@@ -269,7 +272,7 @@ export class Assembly {
       onJobs: (details, namespace) => void this.announcements.announce(namespace, details),
       onWorkerEvent: (type, worker) => this.#onWorkerEvent(type, worker),
       code: this.#sessionCode(),
-      address: ownAddress(),
+      address: ownAddress,
       mayServe: () => !state.isFenced,
       onTaskLog,
     });
@@ -436,11 +439,6 @@ export class Assembly {
       address: () => this.address,
     });
   }
-}
-
-/** The name of an engine alone: it owns its one shard, and its workers know it by this. */
-function ownAddress(): string {
-  return `${hostname()}:${process.pid}`;
 }
 
 function limitsOf(options: ResolvedOptions): MachineLimits {

@@ -6,6 +6,7 @@ import { describe, test, type TestContext } from "node:test";
 import { hasCode } from "../../src/base/error.ts";
 import { defineJob, Engine, TaskBuilder, WorkflowBuilder } from "../../src/index.ts";
 import { sqlite } from "../../src/sqlite.ts";
+import { fileCheckEveryMs } from "../../src/stores/sqlite/file-identity.ts";
 import { LogBook } from "../../src/testing/log-book.rig.ts";
 import { temporaryFile, temporaryFolder } from "../support/temporary-folder.ts";
 import { until } from "../support/until.ts";
@@ -36,11 +37,13 @@ describe("a database file that is taken away under the engine", () => {
   };
 
   for (const [way, take] of Object.entries(ways)) {
-    test(`${way}: nothing is acknowledged any more, and health and log say why`, onPosix, async (t) => {
+    test(`${way}: after a moment nothing is acknowledged any more, and health and log say why`, onPosix, async (t) => {
       const file = temporaryFile(t);
       const { engine, log } = await start(t, file);
       await (await engine.submitWorkflow(one)).result();
       take(file);
+      const takenAt = performance.now();
+      await until(() => performance.now() - takenAt >= fileCheckEveryMs);
       const acknowledged: unknown[] = [];
       void engine.submitWorkflow(one).then(
         (run) => acknowledged.push(run),

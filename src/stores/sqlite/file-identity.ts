@@ -4,6 +4,9 @@ import { EngineError } from "../../base/error.ts";
 /** Size that the log has when the first checkpoint comes (`wal_autocheckpoint` in database.ts), and a little less. */
 const checkpointBytes = 40_000_000;
 
+/** Commits that follow each other more closely share one check: its two system calls cost a tenth of a small commit. */
+export const fileCheckEveryMs = 10;
+
 /**
  * Remembers the inodes that a database was opened from. A deleted or replaced file can still be written through an open
  * handle, but its data is lost when the process ends.
@@ -14,10 +17,16 @@ export class FileIdentity {
   readonly #expected = new Map<string, string>();
   /** Size and time of the database when nobody but this process had written it. */
   #written: string | undefined;
+  #checkedAt = -Infinity;
 
   constructor(file: string) {
     this.#file = file;
     this.#log = `${file}-wal`;
+  }
+
+  /** Checks unless the last check was just now. `STORE_GONE`. */
+  checkIfDue(): void {
+    if (performance.now() - this.#checkedAt >= fileCheckEveryMs) this.check();
   }
 
   /**
@@ -27,6 +36,8 @@ export class FileIdentity {
   check(): void {
     // Windows does not let an open file be deleted or replaced.
     if (process.platform === "win32") return;
+    // A check that fails leaves the next one due.
+    this.#checkedAt = -Infinity;
     const [database, log] = [statsOf(this.#file), statsOf(this.#log)];
     this.#compare(this.#file, database);
     this.#compare(this.#log, log);
@@ -34,6 +45,7 @@ export class FileIdentity {
     if (this.#written === undefined || (log !== undefined && log.size >= checkpointBytes)) {
       this.#written = contentsOf(database);
     }
+    this.#checkedAt = performance.now();
   }
 
   #compare(path: string, stats: BigIntStats | undefined): void {

@@ -99,7 +99,7 @@ export class SqliteDriver implements SqlDriver {
       throw error;
     }
     // Checked after the commit: a file that is at its place now was there when it was written.
-    this.checkFile();
+    this.#file?.identity.checkIfDue();
     return result;
   }
 
