@@ -80,7 +80,10 @@ async function run(cluster: SimulatedCluster): Promise<void> {
   const { size } = cluster;
   const began = performance.now();
   await cluster.start();
-  if (!flags.json) console.log(`# started after ${((performance.now() - began) / 1000).toFixed(0)} s, at ${cluster.time.now.toFixed(0)} ms`);
+  if (!flags.json)
+    console.log(
+      `# started after ${((performance.now() - began) / 1000).toFixed(0)} s, at ${cluster.time.now.toFixed(0)} ms`,
+    );
   cluster.take();
   for (const { name, seconds, act } of phases) {
     const cpu = process.cpuUsage();
@@ -89,9 +92,18 @@ async function run(cluster: SimulatedCluster): Promise<void> {
     const { user, system } = process.cpuUsage(cpu);
     const counts = cluster.take();
     report(name, size.members, costsOf(counts, seconds, areaOf));
-    if (flags.detail) report(name, size.members, costsOf(counts, seconds, (key) => key));
+    if (flags.detail)
+      report(
+        name,
+        size.members,
+        costsOf(counts, seconds, (key) => key),
+      );
     const cores = (user + system) / 1e6 / seconds / size.members;
-    console.log(flags.json ? JSON.stringify({ members: size.members, phase: name, cores }) : `# ${name}: ${(cores * 100).toFixed(2)} % of a core per member`);
+    console.log(
+      flags.json
+        ? JSON.stringify({ members: size.members, phase: name, cores })
+        : `# ${name}: ${(cores * 100).toFixed(2)} % of a core per member`,
+    );
     await acted;
   }
 }

@@ -3,7 +3,8 @@ import { type SimulatedCluster, type SimulatedMember, workerTag } from "./simula
 
 const task = (): TaskBuilder => new TaskBuilder("task").withJobFunction("work");
 
-const single = (name: string, builder = task()): WorkflowBuilder => new WorkflowBuilder().withName(name).withTask(builder);
+const single = (name: string, builder = task()): WorkflowBuilder =>
+  new WorkflowBuilder().withName(name).withTask(builder);
 
 /** One of each is started by turns. */
 function workflowsOf(maxInstances: number): Workflow[] {

@@ -1,10 +1,14 @@
 import type { Batch, ClusterView, Store } from "../../src/stores/store.ts";
 import { wrapStore } from "../../src/stores/wrap-store.ts";
+import { sum } from "../statistics.ts";
 import type { Meter } from "./meter.ts";
 import type { Owner, VirtualTime } from "./virtual-time.ts";
 
 /** One way to the database or back. */
 const wayMs = 0.5;
+
+/** The database outlives its connections. */
+const nothing = async (): Promise<void> => undefined;
 
 /**
  * The connection of one member to the database that all share. It counts calls, the rows that are read or written, and the
@@ -24,7 +28,6 @@ export function meteredStore(shared: Store, parts: { meter: Meter; time: Virtual
     return call as typeof method;
   });
   const way = (): Promise<void> => new Promise((resolve) => void time.after(wayMs, owner, resolve));
-  const nothing = async (): Promise<void> => undefined;
   // A server has no files that disappear.
   const { verify: _, ...ofServer } = wrapped;
   return { ...ofServer, clusters: "possible", lanes: 4, open: nothing, close: nothing };
@@ -33,7 +36,7 @@ export function meteredStore(shared: Store, parts: { meter: Meter; time: Virtual
 function rowsOf(name: keyof Store, given: readonly unknown[], answer: unknown): number {
   if (name === "commit") {
     const { fences, changes } = given[0] as Batch;
-    return Object.values(changes).reduce((sum, rows: readonly unknown[]) => sum + rows.length, fences.length);
+    return sum([fences, ...(Object.values(changes) as unknown[][])].map((rows) => rows.length));
   }
   if (name === "heartbeat") {
     const { members, shards } = answer as ClusterView;

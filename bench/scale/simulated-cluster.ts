@@ -100,7 +100,7 @@ export class SimulatedCluster {
 
   /** Waits until the living members own all shards, and nobody has more than placement gives. */
   async untilSettled(): Promise<void> {
-    for (let calm = 0; calm < 4; ) {
+    for (let calm = 0; calm < 4;) {
       const before = this.#ownership();
       await this.time.sleep(2500);
       const isWhole = this.living.reduce((sum, { engine }) => sum + ownedBy(engine), 0) === this.size.shards;

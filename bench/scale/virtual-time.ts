@@ -64,7 +64,8 @@ export class VirtualTime {
       let outstanding = 0;
       const step = (): void => {
         outstanding--;
-        if (!isOver && !this.#next()) reject(new Error("nothing is left that could happen, and the work has not ended"));
+        if (!isOver && !this.#next())
+          reject(new Error("nothing is left that could happen, and the work has not ended"));
         else if (isOver) resolve();
         else if (outstanding === 0) ask();
       };

@@ -43,7 +43,7 @@ class Rig {
   answer: ((what: string) => "open" | "taken") | undefined = () => "open";
   readonly keeper: ShardKeeper;
 
-  constructor(options: { opensAtOnce?: number } = {}) {
+  constructor(options: { opensAtOnce?: number; hearsOpenings?: () => boolean } = {}) {
     const logger: Logger = { ...silentLogger, warn: (fields) => void this.warnings.push(fields) };
     this.keeper = new ShardKeeper({
       ...options,
@@ -109,6 +109,62 @@ describe("the keeper of shards", () => {
     assert.deepEqual(rig.events[0], { type: "shard-opened", member: "a", shard: 0 });
     await rig.follow(["a"], held("a", all));
     assert.deepEqual(rig.news(), []);
+  });
+
+  test("gives a few shards at a time to each member, and the next ones when those are open there", async () => {
+    const rig = new Rig({ hearsOpenings: () => true });
+    await rig.follow(["a"]);
+    rig.news();
+    const members = ["a", "b", "c"];
+    await rig.follow(members, held("a", all));
+    const first = rig.news();
+    const [ofB, ofC] = [shardsOf("b", members), shardsOf("c", members)];
+    assert.deepEqual(first.toSorted(), releases([...ofB.slice(0, 4), ...ofC.slice(0, 4)]).toSorted());
+    assert.equal(rig.keeper.isSettled, false);
+    rig.keeper.onOpened(ofB[1]!);
+    rig.keeper.onOpened(ofB[1]!);
+    await rig.clock.settle();
+    assert.deepEqual(rig.news(), releases(ofB.slice(4, 5)));
+    // A view shows another one that is open there.
+    const given = [...ofB.slice(0, 5), ...ofC.slice(0, 4)];
+    const shown = all.flatMap((shard) =>
+      shard === ofC[0] ? held("c", [shard]) : held("a", [shard], given.includes(shard)),
+    );
+    await rig.follow(members, shown);
+    assert.deepEqual(rig.news(), releases(ofC.slice(4, 5)));
+    // Nobody hears of the others.
+    await rig.clock.advance(500);
+    assert.ok(rig.news().length > 0);
+    await rig.clock.advance(5000);
+    assert.deepEqual(rig.owned, shardsOf("a", members));
+    assert.equal(rig.keeper.isSettled, true);
+  });
+
+  test("hands all shards over before it leaves, a few at a time", async () => {
+    const rig = new Rig({ hearsOpenings: () => true });
+    await rig.follow(["a", "b"], held("b", theirs));
+    rig.news();
+    let isOver = false;
+    void rig.keeper.handOver().then(() => (isOver = true));
+    await rig.clock.settle();
+    const before = rig.news().length;
+    assert.ok(before <= 4 && before > 0);
+    for (const shard of mine) {
+      assert.equal(isOver, rig.owned.length === 0);
+      rig.keeper.onOpened(shard);
+      await rig.clock.settle();
+    }
+    assert.deepEqual([rig.owned, isOver], [[], true]);
+  });
+
+  test("does not wait for other members where it cannot hear of them, nor when it leaves at once", async () => {
+    for (const hears of [false, true]) {
+      const rig = new Rig({ hearsOpenings: () => hears });
+      await rig.follow(["a"]);
+      await rig.follow(["a", "b"], held("a", all));
+      if (hears) await rig.keeper.releaseAll();
+      assert.deepEqual(rig.owned, hears ? [] : mine);
+    }
   });
 
   test("opens what belongs to it and was never claimed, was released, or has an owner that does not live", async () => {

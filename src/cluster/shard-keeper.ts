@@ -1,4 +1,4 @@
-import type { Clock } from "../base/clock.ts";
+import type { Clock, Timer } from "../base/clock.ts";
 import { messageOf } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
 import type { ClusterView, ShardRow } from "../stores/store.ts";
@@ -7,6 +7,12 @@ import type { MemberEvent } from "./member-event.ts";
 import { ownersOf } from "./placement.ts";
 
 const opensAtOnceDefault = 8;
+
+/** Number of shards that are under way to one other member at a time: more would wait there until they are opened. */
+const movesAtOnce = 4;
+
+/** Time after which a shard counts as opened elsewhere, if nobody has said so. */
+const moveMs = 500;
 
 /** Backoff after an operation that failed. */
 const pauseMs = 1000;
@@ -29,6 +35,8 @@ export interface ShardKeeperOptions {
   readonly logger: Logger;
   /** Number of shards that are opened at a time; 8 by default. */
   readonly opensAtOnce?: number;
+  /** True while this member hears at once which shards others open; false by default. */
+  readonly hearsOpenings?: () => boolean;
   readonly onEvent?: (event: MemberEvent) => void;
 }
 
@@ -38,6 +46,10 @@ export interface ShardKeeperOptions {
  *
  * A view may be outdated and show a former owner. So it is reason enough to try to open a shard, which the store
  * refuses if it has another owner; but it never proves that a shard was lost. Only `onLost` reports a lost shard.
+ *
+ * A shard has no owner from its release until the next owner has opened it. So a few at a time are given to each member,
+ * and the next ones when those are open there. Shards of a member that is gone have no owner in any case, and all of them
+ * are claimed, as fast as they can be opened. See decision 0055.
  */
 export class ShardKeeper {
   readonly #options: ShardKeeperOptions;
@@ -52,6 +64,12 @@ export class ShardKeeper {
   #opens = 0;
   /** Shards to open when fewer than `opensAtOnce` are being opened. */
   readonly #waiting = new Set<number>();
+  /** Owned shards that belong to other members, and wait until fewer are under way to those. */
+  readonly #toGive = new Set<number>();
+  /** Shards under way: the members that they are released for, and a timer from the release on. */
+  readonly #moving = new Map<number, Move>();
+  /** Called when an operation ends, or a shard is not under way any more. */
+  #waiters: (() => void)[] = [];
   /** Shards that a hint reported as free: tried once, whatever the next view shows. */
   readonly #freed = new Set<number>();
   /** Monotonic time until which a shard is not tried again after a failed operation. */
@@ -84,11 +102,11 @@ export class ShardKeeper {
 
   /** True if there is no shard to open or to release for now. */
   get isSettled(): boolean {
-    return this.#operations.size === 0 && this.#waiting.size === 0;
+    return this.#operations.size === 0 && this.#waiting.size === 0 && this.#toGive.size === 0;
   }
 
   async whenSettled(): Promise<void> {
-    while (!this.isSettled) await Promise.all([...this.#operations.values()].map(({ done }) => done));
+    while (!this.isSettled) await new Promise<void>((resolve) => this.#waiters.push(resolve));
   }
 
   /**
@@ -107,9 +125,13 @@ export class ShardKeeper {
     this.#servers = serversAmong(view.members);
     this.#place();
     this.#waiting.clear();
+    this.#toGive.clear();
     const rows = new Map(view.shards.map((row) => [row.shard, row]));
+    for (const shard of this.#moving.keys()) if (rows.get(shard)?.owner !== me) this.#endMove(shard);
     for (let shard = 0; shard < this.#options.shardCount; shard++) this.#decide(shard, rows.get(shard));
     this.#openNext();
+    this.#giveNext();
+    this.#wakeWaiters();
   }
 
   /** A hint says that a member is about to leave: no shard is placed on it any more, although views still contain it. */
@@ -129,8 +151,9 @@ export class ShardKeeper {
     this.#leavers.add(this.#me);
     this.#place();
     for (const shard of this.#owned) {
-      if (!this.#isBusy(shard) && !this.#belongsHere(shard)) this.#begin(shard, "release");
+      if (!this.#isBusy(shard) && !this.#belongsHere(shard)) this.#toGive.add(shard);
     }
+    this.#giveNext();
     await this.whenSettled();
   }
 
@@ -160,6 +183,13 @@ export class ShardKeeper {
     this.#openNext();
   }
 
+  /** A hint says that another member has opened the shard. */
+  onOpened(shard: number): void {
+    this.#endMove(shard);
+    this.#giveNext();
+    this.#wakeWaiters();
+  }
+
   /** Called when the store reports that another member has claimed the shard, once for each time the shard was opened. */
   onLost(shard: number): void {
     const operation = this.#operations.get(shard);
@@ -176,15 +206,18 @@ export class ShardKeeper {
     this.#placed = [];
     this.#owned.clear();
     this.#waiting.clear();
+    this.#forgetMoves();
     this.#freed.clear();
     this.#pausedUntil.clear();
     this.#endedAt.clear();
+    this.#wakeWaiters();
   }
 
   /** Releases all shards because this member leaves, and opens no more. Never rejects. */
   async releaseAll(): Promise<void> {
     this.#isLeaving = true;
     this.#waiting.clear();
+    this.#forgetMoves();
     for (const shard of this.#owned) if (!this.#operations.has(shard)) this.#begin(shard, "release");
     // Waits for opens under way too: each is followed by a release.
     await this.whenSettled();
@@ -194,7 +227,7 @@ export class ShardKeeper {
     if (this.#isBusy(shard) || this.#isPaused(shard)) return;
     if (!this.#owned.has(shard)) {
       if (this.#isToOpen(shard, row)) this.#waiting.add(shard);
-    } else if (!this.#belongsHere(shard)) this.#begin(shard, "release");
+    } else if (!this.#belongsHere(shard)) this.#toGive.add(shard);
   }
 
   #isToOpen(shard: number, row: ShardRow | undefined): boolean {
@@ -236,11 +269,49 @@ export class ShardKeeper {
     }
   }
 
+  /** Releases shards that belong to other members, as many as may be under way to each. */
+  #giveNext(): void {
+    const counts = new Map<string, number>();
+    const isBounded = this.#options.hearsOpenings?.() ?? false;
+    for (const { to } of this.#moving.values()) counts.set(to, (counts.get(to) ?? 0) + 1);
+    for (const shard of this.#toGive) {
+      const to = this.placedOn(shard);
+      const count = counts.get(to ?? "") ?? 0;
+      if (to !== undefined && isBounded && count >= movesAtOnce) continue;
+      this.#toGive.delete(shard);
+      // It was lost, or belongs here again.
+      if (to === undefined || !this.#owned.has(shard) || this.#isBusy(shard)) continue;
+      counts.set(to, count + 1);
+      this.#moving.set(shard, { to, timer: undefined });
+      this.#begin(shard, "release");
+    }
+  }
+
+  #onReleased(shard: number): void {
+    const move = this.#moving.get(shard);
+    if (move === undefined) return;
+    move.timer = this.#options.clock.after(moveMs, () => this.onOpened(shard));
+  }
+
+  #endMove(shard: number): void {
+    this.#moving.get(shard)?.timer?.cancel();
+    this.#moving.delete(shard);
+  }
+
+  #forgetMoves(): void {
+    this.#toGive.clear();
+    for (const shard of this.#moving.keys()) this.#endMove(shard);
+  }
+
+  #wakeWaiters(): void {
+    for (const resolve of this.#waiters.splice(0)) resolve();
+  }
+
   #begin(shard: number, kind: Operation["kind"]): void {
-    const operation: Operation = { kind, life: this.#life, isLost: false, done: Promise.resolve() };
+    const operation: Operation = { kind, life: this.#life, isLost: false };
     this.#operations.set(shard, operation);
     if (kind === "open") this.#opens++;
-    operation.done = this.#carryOut(shard, operation);
+    void this.#carryOut(shard, operation);
   }
 
   async #carryOut(shard: number, operation: Operation): Promise<void> {
@@ -249,6 +320,8 @@ export class ShardKeeper {
     if (operation.kind === "open") this.#opens--;
     if (operation.life === this.#life) this.#onOperationEnded(shard, outcome, operation.isLost);
     this.#openNext();
+    this.#giveNext();
+    this.#wakeWaiters();
   }
 
   async #ask(shard: number, { kind, life }: Operation): Promise<Outcome> {
@@ -268,6 +341,8 @@ export class ShardKeeper {
 
   #onOperationEnded(shard: number, outcome: Outcome, isLost: boolean): void {
     this.#endedAt.set(shard, this.#views);
+    if (outcome === "released") this.#onReleased(shard);
+    else this.#endMove(shard);
     if (outcome === "failed") this.#pausedUntil.set(shard, this.#options.clock.monotonic() + pauseMs);
     else if (outcome === "released") {
       if (this.#owned.delete(shard)) this.#tell("shard-released", shard);
@@ -277,7 +352,8 @@ export class ShardKeeper {
       this.#freed.delete(shard);
       this.#owned.add(shard);
       this.#tell("shard-opened", shard);
-      if (this.#isLeaving || !this.#belongsHere(shard)) this.#begin(shard, "release");
+      if (this.#isLeaving) this.#begin(shard, "release");
+      else if (!this.#belongsHere(shard)) this.#toGive.add(shard);
     }
   }
 
@@ -294,5 +370,10 @@ interface Operation {
   readonly life: number;
   /** True if another member claimed the shard during the operation. */
   isLost: boolean;
-  done: Promise<void>;
+}
+
+/** A shard that this member gives to another. */
+interface Move {
+  readonly to: string;
+  timer: Timer | undefined;
 }

@@ -1,10 +1,10 @@
-import type { Clock, Timer } from "../base/clock.ts";
+import type { Clock } from "../base/clock.ts";
 import { EngineError } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Random } from "../base/random.ts";
 import type { Allocators } from "../cluster/allocators.ts";
 import { CallRouter } from "../cluster/call-router.ts";
-import { formatAbout, leaversAmong, type MemberAbout, parseAbout, rolesOf } from "../cluster/member-about.ts";
+import { formatAbout, leaversAmong, type MemberAbout, rolesOf } from "../cluster/member-about.ts";
 import type { MemberEvent } from "../cluster/member-event.ts";
 import type { MemberView } from "../cluster/member-view.ts";
 import { Membership } from "../cluster/membership.ts";
@@ -25,15 +25,19 @@ import type { ClusterView, DomainRow, Store } from "../stores/store.ts";
 import { isHalfImported } from "../stores/importer.ts";
 import type { ResolvedClusterOptions } from "./cluster-options.ts";
 import { OwnerTable } from "../cluster/owner-table.ts";
+import { AwaitedViews } from "./awaited-views.ts";
 import { delegate } from "./delegate.ts";
-import { joinStamp, oldestOf } from "./join-stamp.ts";
+import { joinStamp } from "./join-stamp.ts";
 import { KnownMembers } from "./known-members.ts";
 import { machineOf } from "./machine-of.ts";
 import { MemberListeners } from "./member-listeners.ts";
 import type { MemberRuntime } from "./member-runtime.ts";
+import { memberViews } from "./member-views.ts";
 import { recordAgain } from "./record-again.ts";
+import { RepeatedWork } from "./repeated-work.ts";
 import { RemoteWorkers, type RemoteWorkersParts, type WorkerServices } from "./remote-workers.ts";
 import { ShardAnnouncer } from "./shard-announcer.ts";
+import { ShardRenewals } from "./shard-renewals.ts";
 import { SharedDomains } from "./shared-domains.ts";
 import { SlotSharing } from "./slot-sharing.ts";
 
@@ -74,11 +78,12 @@ export class ClusterMember implements RegionCluster, CallTransport {
   #workers: RemoteWorkers | undefined;
   readonly #listeners: MemberListeners;
   readonly #announcer: ShardAnnouncer;
-  readonly #viewWaiters: (() => void)[] = [];
+  readonly #views: AwaitedViews;
+  readonly #renewals: ShardRenewals;
   #attached: MemberRuntime | undefined;
   /** The id of this member, once a view has contained it. */
   #viewedId = "";
-  #timers: Timer[] = [];
+  readonly #repeated: RepeatedWork;
   #isLeaving = false;
   #rolledBackBy: EngineError | undefined;
 
@@ -87,13 +92,16 @@ export class ClusterMember implements RegionCluster, CallTransport {
     this.callMs = parts.options.timings.callMs;
     const { clock, logger, options } = parts;
     this.#listeners = new MemberListeners(logger);
+    this.#repeated = new RepeatedWork(clock);
     this.#membership = this.#makeMembership();
     this.#members = new KnownMembers(this.#membership, clock);
+    this.#views = new AwaitedViews(this.#membership, clock);
     this.#keeper = new ShardKeeper({
       shardCount: options.shards,
       clock,
       logger,
       shards: { open: (shard) => this.#runtime.region.openShard(shard), release: (shard) => this.#release(shard) },
+      hearsOpenings: () => this.#router.isBusConnected,
       onEvent: (event) => this.#onEvent(event),
     });
     this.#router = this.#makeRouter();
@@ -103,6 +111,7 @@ export class ClusterMember implements RegionCluster, CallTransport {
       epochOf: (shard) => this.#runtime.region.epochOf(shard),
       hintOthers: (hint) => this.#router.hintAll(this.#members.others(), hint),
     });
+    this.#renewals = this.#makeRenewals();
     this.hostedAttempts = this.#makeHostedAttempts();
     this.slots = this.#makeSlotSharing();
     this.#domains = new SharedDomains({
@@ -148,11 +157,25 @@ export class ClusterMember implements RegionCluster, CallTransport {
       ownedShards: () => this.#keeper.owned,
       handle: (shard, call) => this.#runtime.handler.handle(shard, call),
       answer: async (body) => {
-        const answer = this.slots.answer(body);
-        return answer === undefined ? await this.#runtime.answer(body) : answer.value;
+        const answer = this.slots.answer(body) ?? this.#renewals.answer(body);
+        return answer === undefined ? await this.#runtime.answer(body) : await answer.value;
       },
       isAbandoned: ({ from, body }) => this.#isAbandoned(from, body),
       onHint: ({ body }) => this.#onHint(decodeHint(body)),
+    });
+  }
+
+  #makeRenewals(): ShardRenewals {
+    const { clock, random, logger } = this.#parts;
+    return new ShardRenewals({
+      clock,
+      logger,
+      member: () => this.id,
+      ownerOf: (shard) => this.#ownerOf(shard),
+      newKey: () => random.uuid(clock.now()),
+      call: (shard, renewal, timeoutMs) => this.#runtime.client.callShard(shard, renewal, timeoutMs),
+      ask: (member, question, limits) => this.#router.ask(member, question, limits),
+      handle: (shard, call) => this.#runtime.handler.handle(shard, call),
     });
   }
 
@@ -167,6 +190,7 @@ export class ClusterMember implements RegionCluster, CallTransport {
       members: this.#members,
       shardOf: (id) => this.#runtime.region.shardOf(id),
       call: (shard, call, timeoutMs) => this.#runtime.client.callShard(shard, call, timeoutMs),
+      renew: (shard, renewal, timeoutMs) => this.#renewals.renew(shard, renewal, timeoutMs),
       hint: (member, hint) => this.#router.hint(member, hint),
       findMissing: (...asked) => this.slots.findMissing(...asked),
     });
@@ -196,7 +220,7 @@ export class ClusterMember implements RegionCluster, CallTransport {
    */
   async #isAbandoned(from: string, body: unknown): Promise<boolean> {
     if (this.#members.isLiving(from) || !isUserWrite(body)) return false;
-    await this.#newView();
+    await this.#views.next();
     return !this.#members.isLiving(from);
   }
 
@@ -256,14 +280,15 @@ export class ClusterMember implements RegionCluster, CallTransport {
     this.hasJoined = true;
     await this.#membership.start();
     this.hostedAttempts.start();
-    await this.#untilSettled();
+    // Shards have owners then, and a view shows them, so that first calls need no repetition.
+    await this.#views.nextAfter(this.#keeper.whenSettled(), timings.suspectMs);
     this.#domains.quotas.start();
     this.slots.start();
-    this.#every(
+    this.#repeated.every(
       () => (this.#router.isBusConnected ? timings.pollMs : timings.pollWithoutBusMs),
       () => void this.#runtime.region.fetchMessages([...this.#keeper.owned]),
     );
-    this.#every(
+    this.#repeated.every(
       () => timings.workerBeatMs,
       () => {
         this.#runtime.region.sweepDelegatedAttempts();
@@ -272,26 +297,10 @@ export class ClusterMember implements RegionCluster, CallTransport {
     );
   }
 
-  /** Waits until the shards have owners and a view shows them, so that first calls need no repetition. */
-  async #untilSettled(): Promise<void> {
-    const { clock, options } = this.#parts;
-    const { promise: timeout, resolve } = Promise.withResolvers<void>();
-    const timer = clock.after(options.timings.suspectMs, resolve);
-    await Promise.race([this.#keeper.whenSettled().then(() => this.#newView()), timeout]);
-    timer.cancel();
-  }
-
-  /** Waits for a view that was requested after this moment. */
-  async #newView(): Promise<void> {
-    const now = this.#parts.clock.monotonic();
-    this.#membership.refreshView();
-    while (this.#membership.viewAskedAt < now) await new Promise<void>((resolve) => this.#viewWaiters.push(resolve));
-  }
-
   /** The store went back to an earlier state: this member drops everything, and sends no heartbeat any more. */
   onStoreRolledBack(error: EngineError): void {
     this.#rolledBackBy = error;
-    for (const timer of this.#timers) timer.cancel();
+    this.#repeated.stop();
     this.#membership.abandon();
     this.#domains.quotas.stop();
     this.#dropAll(error);
@@ -309,7 +318,7 @@ export class ClusterMember implements RegionCluster, CallTransport {
 
   /** Releases its shards, delivers the ends of attempts that it hosted for others, and leaves. `STORE_ROLLED_BACK`. */
   async close(): Promise<void> {
-    for (const timer of this.#timers) timer.cancel();
+    this.#repeated.stop();
     this.slots.stop();
     this.#domains.quotas.stop();
     this.#isLeaving = true;
@@ -368,17 +377,11 @@ export class ClusterMember implements RegionCluster, CallTransport {
   }
 
   members(): MemberView[] {
-    const { members } = this.#membership.view;
-    const oldest = oldestOf(members);
-    return members.map(({ id, address, about }) => ({
-      id,
-      address,
-      ...(id === this.id ? this.#about() : parseAbout(about)),
-      isSuspected: this.#members.isSuspected(id),
-      shards: id === this.id ? this.#keeper.owned.size : this.#owners.countOf(id),
-      isSelf: id === this.id,
-      isOldest: id === oldest,
-    }));
+    return memberViews(this.#membership.view.members, {
+      self: { id: this.id, about: this.#about(), shards: this.#keeper.owned.size },
+      isSuspected: (member) => this.#members.isSuspected(member),
+      shardsOf: (member) => this.#owners.countOf(member),
+    });
   }
 
   /** Sends a heartbeat now, because the facts that it publishes about this member have changed. */
@@ -400,17 +403,6 @@ export class ClusterMember implements RegionCluster, CallTransport {
     return this.#attached;
   }
 
-  #every(pauseMs: () => number, work: () => void): void {
-    const place = this.#timers.length;
-    const again = (): void => {
-      this.#timers[place] = this.#parts.clock.after(pauseMs(), () => {
-        again();
-        work();
-      });
-    };
-    again();
-  }
-
   #onView(view: ClusterView): void {
     // An import that began while this member joined owns all shards until it ends.
     if (isHalfImported(view.shards)) return;
@@ -419,7 +411,7 @@ export class ClusterMember implements RegionCluster, CallTransport {
     this.#runtime.region.followEpochs(view.shards);
     this.#keeper.follow(view, this.id, leaversAmong(view.members));
     this.#runtime.region.sweepDelegatedAttempts();
-    for (const resolve of this.#viewWaiters.splice(0)) resolve();
+    this.#views.onView();
   }
 
   #ownerOf(shard: number): string | undefined {
@@ -457,7 +449,10 @@ export class ClusterMember implements RegionCluster, CallTransport {
       case "ShardFreed":
         return this.#keeper.onFreed(hint.shard);
       case "ShardOpened":
-        for (const opened of [hint, ...(hint.more ?? [])]) this.#owners.onOpened({ ...opened, owner: hint.owner });
+        for (const opened of [hint, ...(hint.more ?? [])]) {
+          this.#owners.onOpened({ ...opened, owner: hint.owner });
+          this.#keeper.onOpened(opened.shard);
+        }
     }
   }
 

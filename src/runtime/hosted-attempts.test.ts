@@ -74,6 +74,8 @@ class Rig {
       shardOf: (id) => Number(id.slice(1)),
       call: async (shard, call, timeoutMs) =>
         decodeResult(call.type, await this.#ask(shard, decodeCall(call), timeoutMs)),
+      renew: async (shard, renewal, timeoutMs) =>
+        decodeResult("RenewAttempts", await this.#ask(shard, decodeCall(renewal), timeoutMs)),
       hint: (member, hint) => void this.hints.push({ member, hint }),
       findMissing: async () => [],
     });

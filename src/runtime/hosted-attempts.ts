@@ -20,6 +20,12 @@ export interface HostedAttemptsParts {
   readonly members: Pick<AttemptHosting, "isLiving" | "hasLeft" | "hasSeen">;
   readonly shardOf: (instanceId: string) => number;
   readonly call: <T extends CallType>(shard: number, call: CallOf<T>, timeoutMs: number) => Promise<ResultOf<T>>;
+  /** Sends a renewal to the owner of the shard. */
+  readonly renew: (
+    shard: number,
+    renewal: CallOf<"RenewAttempts">,
+    timeoutMs: number,
+  ) => Promise<ResultOf<"RenewAttempts">>;
   readonly hint: (member: string, hint: Hint) => void;
   readonly findMissing: AttemptHosting["findMissing"];
 }
@@ -129,8 +135,8 @@ export class HostedAttempts implements AttemptHosting {
     attemptIds: readonly string[],
     connections: Readonly<Record<string, WorkerConnection>>,
   ): Promise<readonly string[]> {
-    const { timings, member, call } = this.#parts;
-    return await call(shard, { type: "RenewAttempts", host: member(), attemptIds, connections }, timings.workerBeatMs);
+    const { timings, member, renew } = this.#parts;
+    return await renew(shard, { type: "RenewAttempts", host: member(), attemptIds, connections }, timings.workerBeatMs);
   }
 
   /** Removes an attempt whose shard is owned here again. */

@@ -52,7 +52,10 @@ interface KnownChild {
 export class InboundMessages {
   readonly #parts: InboundParts;
   readonly #numberBefore: number;
+  /** Of the sources that have sent something since the shard was opened. */
   readonly #offsets = new Map<number, InboundOffset>();
+  /** The numbers of the last messages that earlier owners consumed: in the course of time from all other shards. */
+  #restored: ReadonlyMap<number, number> = new Map();
   /** The last message of each source that was in the store when this owner first read it; undefined before that. */
   #lastAtOpening: ReadonlyMap<number, number> | undefined;
   #delivering: Promise<void> = Promise.resolve();
@@ -64,12 +67,15 @@ export class InboundMessages {
   }
 
   restore(offsets: readonly OffsetRow[]): void {
-    for (const { source, number } of offsets) this.#offsets.set(source, new InboundOffset(number));
+    this.#restored = new Map(offsets.map(({ source, number }) => [source, number]));
   }
 
   offsetOf(source: number): InboundOffset {
     let offset = this.#offsets.get(source);
-    if (offset === undefined) this.#offsets.set(source, (offset = new InboundOffset(this.#numberBefore)));
+    if (offset === undefined) {
+      offset = new InboundOffset(this.#restored.get(source) ?? this.#numberBefore);
+      this.#offsets.set(source, offset);
+    }
     return offset;
   }
 

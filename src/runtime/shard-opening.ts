@@ -39,9 +39,12 @@ export class ShardOpening {
   /** Reads the shard from the store. Nothing runs before `resume`. */
   async load(): Promise<void> {
     const { shard, store, table, inbound, outbox } = this.#parts;
-    inbound.restore(await store.loadOffsets(shard));
-    outbox.restore(await store.loadSent(shard));
-    const rows = (await table.loadEntries()).filter(({ quarantined }) => quarantined === null);
+    // Nobody else writes rows of the shard since it was claimed, and the shard has no owner until it is open.
+    const reads = [store.loadOffsets(shard), store.loadSent(shard), table.loadEntries()] as const;
+    const [offsets, sent, entries] = await Promise.all(reads);
+    inbound.restore(offsets);
+    outbox.restore(sent);
+    const rows = entries.filter(({ quarantined }) => quarantined === null);
     this.#loaded = { rows, actors: await table.restoreAll(rows.filter(({ active }) => active)) };
   }
 

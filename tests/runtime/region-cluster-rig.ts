@@ -214,6 +214,7 @@ export class RigMember {
       },
       shardOf: (id) => this.region.shardOf(id),
       call: (shard, call) => this.#rig.call(shard, call),
+      renew: (shard, renewal) => this.#rig.call(shard, renewal),
       hint: (member, hint) => this.#rig.memberOf(member)?.hinted(hint),
       findMissing: async () => [],
     });

@@ -1,3 +1,4 @@
+import type { RenewalQuestion } from "../../src/member/shard-renewals.ts";
 import type { LogFields, Logger } from "../../src/base/logger.ts";
 import type { Batch, ShardClaim } from "../../src/stores/store.ts";
 import { attemptName } from "../recovery/side-effects.ts";
@@ -29,6 +30,7 @@ interface ProcessRef {
 
 type MemberMessage =
   | { readonly type: "RenewAttempts"; readonly attemptIds: readonly string[] }
+  | Pick<RenewalQuestion, "type" | "renewals">
   | { readonly type: "OfferSlot"; readonly ticket: string }
   | { readonly type: "GrantAttempt"; readonly ticket: string; readonly descriptor: { readonly attemptId: string } };
 
@@ -149,10 +151,13 @@ export class Recorder {
 
   /** Records a message of a member to another, over the bus or a mailbox. */
   recordMessage(life: ProcessRef, text: string): void {
-    if (!/"type":"(RenewAttempts|OfferSlot|GrantAttempt)"/.test(text)) return;
+    if (!/"type":"(RenewAttempts|RenewAttemptsByShard|OfferSlot|GrantAttempt)"/.test(text)) return;
     const { body } = JSON.parse(text) as { body?: MemberMessage };
     if (body?.type === "RenewAttempts") {
       this.renewalRequests.push({ life: life.number, at: this.#now(), attemptIds: body.attemptIds });
+    } else if (body?.type === "RenewAttemptsByShard") {
+      const attemptIds = body.renewals.flatMap(({ renewal }) => renewal.attemptIds);
+      this.renewalRequests.push({ life: life.number, at: this.#now(), attemptIds });
     } else if (body?.type === "OfferSlot") {
       if (!this.#offers.has(body.ticket)) this.#offers.set(body.ticket, { life: life.number, at: this.#now() });
     } else if (body?.type === "GrantAttempt") {
