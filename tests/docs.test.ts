@@ -81,6 +81,7 @@ declare global {
   function copyTable(table: string, signal: AbortSignal): Promise<number>;
   function fetchRates(day: string, signal: AbortSignal): Promise<Record<string, number>>;
   function simulate(months: number): number;
+  function runConverter(file: string): string;
 }
 `;
 

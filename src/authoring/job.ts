@@ -15,10 +15,15 @@ export interface Job<Params = unknown, Output = unknown, Input = Params> {
   readonly name: string;
   readonly fn: JobFunction<Params, Output>;
   readonly input?: StandardSchema<Input, Params>;
-  /** `inline` runs on the engine's event loop; `thread` in a worker thread, which is terminated on timeout. */
+  /**
+   * `inline` runs on the engine's event loop; `thread` in a worker thread, which is terminated on timeout; `process` in a child
+   * process of its own, which is killed on timeout with all that it has started.
+   */
   readonly isolation: Isolation;
-  /** The module and export from which a thread imports the function. Required for thread jobs. */
+  /** The module and export from which a thread or process imports the function. Required for jobs that run in one. */
   readonly source?: JobSource;
+  /** The maximum of memory that the process of one attempt may use, with all that it has started. */
+  readonly memoryLimitMb?: number;
   /** The number that refers to the job in PowerJob's files. */
   readonly jobId?: number;
   /** One or two sentences for people who use the job. */
@@ -30,10 +35,10 @@ export interface Job<Params = unknown, Output = unknown, Input = Params> {
 /** Declared as a method, whose parameters are bivariant, so that jobs of all types fit into one array without a cast. */
 export type JobFunction<Params, Output> = { run(params: Params, ctx: JobContext): Output | Promise<Output> }["run"];
 
-/** Where a job runs: on the event loop of the engine, or in a thread. */
-export type Isolation = "inline" | "thread";
+/** Where a job runs: on the event loop of the engine, in a thread, or in a child process. */
+export type Isolation = "inline" | "thread" | "process";
 
-/** Where a thread finds the job. */
+/** Where a thread or a child process finds the job. */
 export interface JobSource {
   /** Usually `import.meta.url`. */
   readonly module: string;
@@ -46,6 +51,11 @@ export interface JobOptions {
   /** Default `inline`. */
   readonly isolation?: Isolation;
   readonly source?: JobSource;
+  /**
+   * The maximum of memory of one attempt's process and all that it has started, in MB, at least 64; for isolation `process`.
+   * What all of them use together is measured on Linux; the JavaScript heap of the process is limited everywhere.
+   */
+  readonly memoryLimitMb?: number;
   readonly jobId?: number;
   /** One or two sentences for people who use the job, shown in lists. */
   readonly description?: string;
@@ -172,7 +182,16 @@ export function isJob(value: unknown): boolean {
   );
 }
 
-const optionNames = { isolation: true, source: true, jobId: true, input: true, description: true } as const;
+const optionNames = {
+  isolation: true,
+  source: true,
+  memoryLimitMb: true,
+  jobId: true,
+  input: true,
+  description: true,
+} as const;
+
+const isolations: readonly unknown[] = ["inline", "thread", "process"] satisfies Isolation[];
 
 function checkJobName(name: unknown): void {
   if (typeof name !== "string" || name.trim() === "") {
@@ -188,18 +207,17 @@ function checkOptions(job: Job): void {
   if (description !== undefined && (typeof description !== "string" || description.length > 10_000)) {
     throw invalid(name, `description must be text of at most 10,000 characters, got ${preview(description)}`);
   }
-  if (isolation !== "inline" && isolation !== "thread") {
-    throw invalid(name, `isolation must be "inline" or "thread", got ${preview(isolation)}`);
+  if (!isolations.includes(isolation)) {
+    throw invalid(name, `isolation must be "inline", "thread" or "process", got ${preview(isolation)}`);
   }
   if (source !== undefined && !isSource(source)) {
     throw invalid(name, `source must be { module, export }, both text and not blank, got ${preview(source)}`);
   }
-  if (isolation === "thread" && source === undefined) {
-    throw invalid(
-      name,
-      "runs in a thread, which must import it: export it and give source: { module: import.meta.url, export: … }",
-    );
+  if (isolation !== "inline" && source === undefined) {
+    const problem = `runs in a ${isolation}, which must import it`;
+    throw invalid(name, `${problem}: export it and give source: { module: import.meta.url, export: … }`);
   }
+  checkMemoryLimit(job);
   if (jobId !== undefined && !(Number.isSafeInteger(jobId) && jobId >= 0)) {
     throw invalid(name, `jobId must be a whole number, at least 0, got ${preview(jobId)}`);
   }
@@ -207,6 +225,17 @@ function checkOptions(job: Job): void {
     throw invalid(name, "input must be a Standard Schema, such as zod, Valibot or ArkType make");
   }
 }
+
+function checkMemoryLimit({ name, isolation, memoryLimitMb }: Job): void {
+  if (memoryLimitMb === undefined) return;
+  if (isolation !== "process") throw invalid(name, `has a memoryLimitMb, which needs isolation "process"`);
+  if (Number.isSafeInteger(memoryLimitMb) && memoryLimitMb >= memoryLimitMbMin) return;
+  const problem = `memoryLimitMb must be a whole number, at least ${memoryLimitMbMin}, got ${preview(memoryLimitMb)}`;
+  throw invalid(name, problem);
+}
+
+/** A process of Node.js that does nothing takes about as much. */
+const memoryLimitMbMin = 64;
 
 function isSource(source: JobSource): boolean {
   return [source.module, source.export].every((part) => typeof part === "string" && part !== "");

@@ -92,6 +92,14 @@ export const errorCodes = {
     retryable: true,
     meaning: "An attempt ran longer than its timeout, or an event that code waits for did not come in time.",
   },
+  PROCESS_EXITED: {
+    retryable: true,
+    meaning: "The child process of a job ended, or was killed, before the job returned.",
+  },
+  PROCESS_MEMORY_LIMIT: {
+    retryable: true,
+    meaning: "The child process of a job used more memory than its limit, and was ended.",
+  },
   TASK_STOPPED: { retryable: false, meaning: "A user stopped the task before its end." },
   TASK_LOST: { retryable: false, meaning: "An attempt was lost with its process more often than allowed." },
   WORKFLOW_FAILED: { retryable: false, meaning: "The awaited instance ended in Failed." },

@@ -25,6 +25,7 @@ import { scheduleWorkflow } from "../schedules/schedule-workflow.ts";
 import { RollbackDetector } from "../stores/rollback-detector.ts";
 import type { DomainRow } from "../stores/store.ts";
 import { EmbeddedWorker } from "../worker/embedded-worker.ts";
+import { ProcessWorker } from "../worker/process-worker.ts";
 import { ThreadWorker } from "../worker/thread-worker.ts";
 import { AttemptDesk } from "./attempt-desk.ts";
 import { EngineState } from "./engine-state.ts";
@@ -186,6 +187,7 @@ export class Assembly {
       jobs: { get: (id) => this.namespaces.findJob(id) },
       logger,
       threads: new ThreadWorker({ clock, logger }),
+      processes: new ProcessWorker({ clock, logger }),
       address: () => this.address,
       tags: workerTags,
       maxSubTasks,

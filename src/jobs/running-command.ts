@@ -2,12 +2,13 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import { messageOf } from "../base/error.ts";
+import { killWithThisProcess } from "../processes/process-groups.ts";
+import { markOf } from "../processes/process-mark.ts";
+import { killOrphans, killTree, signalGroup } from "../processes/process-tree.ts";
+import { TextTail } from "../processes/text-tail.ts";
 import { JobFailure } from "./job-failure.ts";
 import type { JobScope } from "./job-scope.ts";
-import { killAtExit } from "./kill-at-exit.ts";
-import { findOrphans, findOwnProcesses, markOf } from "./process-mark.ts";
 import { RedactedLines } from "./redacted-lines.ts";
-import { TextTail } from "./text-tail.ts";
 
 export interface Command {
   readonly file: string;
@@ -37,7 +38,7 @@ const stderrLinesShown = 20;
 
 /** Runs a command to its end. When it ends, times out or is aborted, every process that it has started is killed. */
 export async function runCommand(command: Command, { ctx, log, redactor }: JobScope): Promise<CommandResult> {
-  for (const pid of await findOrphans(ctx.attemptId)) signalProcess(pid, "SIGKILL");
+  await killOrphans(ctx.attemptId);
   const signal = AbortSignal.any([ctx.signal, AbortSignal.timeout(command.timeoutSeconds * 1000)]);
   signal.throwIfAborted();
   const child = spawn(command.file, command.args, {
@@ -47,7 +48,7 @@ export async function runCommand(command: Command, { ctx, log, redactor }: JobSc
     detached: true,
     stdio: "pipe",
   });
-  const keepAtExit = child.pid === undefined ? undefined : killAtExit(child.pid);
+  const release = child.pid === undefined ? undefined : killWithThisProcess(child.pid);
   let logged = 0;
   const logLine = (stream: "stdout" | "stderr", line: string): void => {
     if (logged++ < loggedLinesMax) log[stream === "stdout" ? "info" : "warn"]({ stream }, line);
@@ -79,7 +80,7 @@ export async function runCommand(command: Command, { ctx, log, redactor }: JobSc
     const message = `the command was killed after ${command.timeoutSeconds} seconds`;
     throw new JobFailure("CommandFailed", message, { retryable: true });
   } finally {
-    keepAtExit?.();
+    release?.();
   }
 }
 
@@ -98,37 +99,13 @@ async function exitOf(
     }
     signalGroup(child, "SIGTERM");
     await Promise.race([closed, delay(graceMs, undefined, { ref: false })]);
-    await killAll(child, attemptId);
+    await killTree(child, attemptId);
     throw signal.reason;
   }
   // Processes that the command leaves behind hold its output open.
-  await killAll(child, attemptId);
+  await killTree(child, attemptId);
   await closed;
   return child.exitCode ?? 128;
-}
-
-/** Kills until none is left: one that is found may have started another meanwhile. */
-async function killAll(child: ChildProcess, attemptId: string): Promise<void> {
-  signalGroup(child, "SIGKILL");
-  for (let round = 0; round < 100; round++) {
-    const pids = await findOwnProcesses(attemptId);
-    if (pids.length === 0) return;
-    for (const pid of pids) signalProcess(pid, "SIGKILL");
-    await delay(10);
-  }
-}
-
-function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
-  if (pid !== undefined) signalProcess(-pid, signal);
-}
-
-function signalProcess(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(pid, signal);
-  } catch (error) {
-    // It has ended by itself.
-    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
-  }
 }
 
 function environment(): Record<string, string> {

@@ -5,6 +5,7 @@ import { systemClock } from "../engine/system-clock.ts";
 import { SystemRandom } from "../engine/system-random.ts";
 import type { JobDetails } from "../dispatch/session-message.ts";
 import { type JobCatalogue, RemoteWorker } from "../worker/remote-worker.ts";
+import { ProcessWorker } from "../worker/process-worker.ts";
 import { ThreadWorker } from "../worker/thread-worker.ts";
 import { connectToServer } from "./server-link.ts";
 import { workerCodeOf } from "./worker-code.ts";
@@ -68,6 +69,7 @@ export class Worker {
       tags,
       ...(this.#code !== undefined && { code: this.#code }),
       threads: new ThreadWorker({ clock: systemClock, logger }),
+      processes: new ProcessWorker({ clock: systemClock, logger }),
       graceMs: stopGraceMs,
       ...(aroundJob !== undefined && { aroundJob }),
     });

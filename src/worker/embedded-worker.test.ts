@@ -307,7 +307,7 @@ test("a thread job on a worker without threads is a failure with a clear message
   const outcome = await execute(defineJob("job", { isolation: "thread", source }, () => 1));
   assert.ok(outcome.kind === "failure");
   assert.deepEqual([outcome.failure.type, outcome.failure.retryable], ["JOB_INVALID", false]);
-  assert.match(outcome.failure.message, /finds no threads on this worker/);
+  assert.match(outcome.failure.message, /this worker runs none/);
 });
 
 test("a worker knows the jobs of its lookup, and stops without ado", async () => {

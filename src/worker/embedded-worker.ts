@@ -13,6 +13,7 @@ import type { Abort } from "../dispatch/abort.ts";
 import { checkOutcome, type CheckSubTasks, failureOutcome } from "./call-job.ts";
 import { callWithListener, startListening, stopListening } from "./fatal-errors.ts";
 import { type AroundJob, JobCall, type JobCallServices } from "./job-call.ts";
+import type { ProcessWorker } from "./process-worker.ts";
 import type { ThreadWorker } from "./thread-worker.ts";
 import type { WorkerAnswer, Worker } from "../dispatch/worker.ts";
 import type { RunIdentity } from "./attempt-log.ts";
@@ -27,6 +28,8 @@ export interface EmbeddedWorkerOptions {
   readonly logger: Logger;
   /** Runs jobs with isolation `thread`; without it they fail. */
   readonly threads?: ThreadWorker;
+  /** Runs jobs with isolation `process`; without it they fail. */
+  readonly processes?: ProcessWorker;
   /** A function if it may change: a member that joins again has a new id. */
   readonly address?: string | (() => string);
   /** Tasks may require a worker with certain tags. */
@@ -46,7 +49,7 @@ export interface EmbeddedWorkerOptions {
 }
 
 /**
- * The worker inside the engine's own process: runs jobs on its event loop or in threads. A remote worker contains one too.
+ * The worker inside the engine's own process: runs jobs on its event loop, in threads or in child processes. A remote worker contains one too.
  */
 export class EmbeddedWorker implements Worker {
   readonly isRemote = false;
@@ -55,6 +58,7 @@ export class EmbeddedWorker implements Worker {
   readonly #address: () => string;
   readonly #jobs: JobLookup;
   readonly #threads: ThreadWorker | undefined;
+  readonly #processes: ProcessWorker | undefined;
   readonly #mayStart: (() => boolean) | undefined;
   readonly #services: JobCallServices;
   #isListening = false;
@@ -65,6 +69,7 @@ export class EmbeddedWorker implements Worker {
     this.tags = new Set(options.tags);
     this.#jobs = options.jobs;
     this.#threads = options.threads;
+    this.#processes = options.processes;
     this.#mayStart = options.mayStart;
     this.#services = {
       logger: options.logger,
@@ -115,7 +120,7 @@ export class EmbeddedWorker implements Worker {
   async stop(): Promise<void> {
     if (this.#isListening) stopListening();
     this.#isListening = false;
-    await this.#threads?.stop();
+    await Promise.all([this.#threads?.stop(), this.#processes?.stop()]);
   }
 
   async #prepareAndCall(
@@ -141,20 +146,23 @@ export class EmbeddedWorker implements Worker {
   }
 
   #call(call: JobCall): Outcome | Promise<Outcome> {
-    if (call.job.isolation !== "inline") return call.around(() => this.#callInThread(call));
+    if (call.job.isolation !== "inline") return call.around(() => this.#callIsolated(call));
     this.#listen();
     return callWithListener(call);
   }
 
-  #callInThread({ job, run, abort, inputs, params }: JobCall): Outcome | Promise<Outcome> {
+  #callIsolated({ job, run, abort, inputs, params }: JobCall): Outcome | Promise<Outcome> {
     const { subTasksMax, onTaskLog, onReport, ask, checkSubTasks } = this.#services;
-    if (this.#threads === undefined || job.source === undefined) {
-      const lacks = job.source === undefined ? "has no source to import" : "finds no threads on this worker";
-      return failureOutcome(new EngineError("JOB_INVALID", `job "${job.name}" is to run in a thread but ${lacks}`));
+    const { source, memoryLimitMb } = job;
+    const runner = job.isolation === "thread" ? this.#threads : this.#processes;
+    if (runner === undefined || source === undefined) {
+      const where = job.isolation === "thread" ? "thread" : "process";
+      const lacks = source === undefined ? "has no source to import" : `this worker runs none`;
+      return failureOutcome(new EngineError("JOB_INVALID", `job "${job.name}" is to run in a ${where} but ${lacks}`));
     }
-    const order = { run: identityOf(run), source: job.source, params, inputs, subTasksMax };
-    return this.#threads
-      .execute(order, abort, { onTaskLog, onReport, ask })
+    const order = { run: identityOf(run), source, params, inputs, subTasksMax };
+    return runner
+      .execute(order, abort, { onTaskLog, onReport, ask, memoryLimitMb })
       .then((outcome) => checkOutcome(outcome, run, checkSubTasks));
   }
 }
@@ -164,7 +172,7 @@ function paramsOf({ params }: TaskRun, { item }: TaskInputs): unknown {
   return params === "" && item !== undefined ? JSON.parse(item.value) : paramsFromText(params);
 }
 
-/** A run itself cannot be copied to a thread: there are functions in it. */
+/** A run itself cannot be copied to a thread or process: there are functions in it. */
 function identityOf(run: TaskRun): RunIdentity {
   const { instanceId, workflowName, taskName, task, attempt, attemptId, generation, traceparent, completionToken } =
     run;

@@ -21,6 +21,7 @@ import { GrantedRuns } from "./granted-runs.ts";
 import { loggedLine } from "./logged-line.ts";
 import { SentHeartbeats } from "./sent-heartbeats.ts";
 import { SentQuestions } from "./sent-questions.ts";
+import type { ProcessWorker } from "./process-worker.ts";
 import type { ThreadWorker } from "./thread-worker.ts";
 
 /** Jobs by id; all of them are announced to members. A `Map` fits. */
@@ -49,6 +50,7 @@ export interface RemoteWorkerOptions {
   readonly tags?: readonly string[];
   readonly aroundJob?: AroundJob;
   readonly threads?: ThreadWorker;
+  readonly processes?: ProcessWorker;
   /** The maximum of sub-tasks that one attempt may generate. */
   readonly maxSubTasks?: number;
   /** Time `stop` waits for jobs to end, and again for their results to be acknowledged. */
@@ -95,7 +97,8 @@ export class RemoteWorker {
   #stopped: Promise<void> | undefined;
 
   constructor(options: RemoteWorkerOptions) {
-    const { clock, random, logger, jobs, threads, maxSubTasks, timings = defaultTimings, slots = 10 } = options;
+    const { clock, random, logger, jobs, maxSubTasks, timings = defaultTimings, slots = 10 } = options;
+    const { threads, processes } = options;
     this.id = random.uuid(clock.now());
     this.#options = options;
     this.#worker = new EmbeddedWorker({
@@ -108,6 +111,7 @@ export class RemoteWorker {
       ask: (attempt, question) => this.#questions.ask(attempt, question),
       aroundJob: options.aroundJob,
       ...(threads === undefined ? {} : { threads }),
+      ...(processes === undefined ? {} : { processes }),
       ...(maxSubTasks === undefined ? {} : { maxSubTasks }),
     });
     this.#slots = slots;

@@ -15,7 +15,7 @@ import type { Failure } from "../kernel/failure.ts";
 import type { Outcome } from "../kernel/input.ts";
 import { EmbeddedWorker } from "./embedded-worker.ts";
 import * as jobs from "./thread-jobs.rig.ts";
-import type { ThreadOrder } from "./thread-message.ts";
+import type { JobOrder } from "./order-message.ts";
 import { ThreadWorker } from "./thread-worker.ts";
 import type { ThreadWorkerOptions } from "./thread-worker.ts";
 
@@ -43,7 +43,7 @@ function makeThreads(options: Partial<ThreadWorkerOptions> = {}): ThreadWorker {
   return threads;
 }
 
-function order(name: string, given: Partial<ThreadOrder> = {}): ThreadOrder {
+function order(name: string, given: Partial<JobOrder> = {}): JobOrder {
   const { instanceId, workflowName, taskName, task, attempt, attemptId, generation } = makeRun(
     new RecordingListener(),
     name,

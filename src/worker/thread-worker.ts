@@ -1,11 +1,13 @@
 import type { ResourceLimits } from "node:worker_threads";
-import type { Clock, Timer } from "../base/clock.ts";
+import type { Clock } from "../base/clock.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Outcome } from "../kernel/input.ts";
 import type { Abort } from "../dispatch/abort.ts";
 import { failureOutcome } from "./call-job.ts";
-import { JobThread, type ThreadServices } from "./job-thread.ts";
-import type { ThreadOrder } from "./thread-message.ts";
+import { JobThread } from "./job-thread.ts";
+import type { JobOrder } from "./order-message.ts";
+import type { OrderServices } from "./sent-order.ts";
+import { stopOnAbort } from "./stop-on-abort.ts";
 
 export interface ThreadWorkerOptions {
   readonly clock: Clock;
@@ -45,7 +47,7 @@ export class ThreadWorker {
   }
 
   /** Runs an attempt in a thread. Never rejects. */
-  async execute(order: ThreadOrder, abort: Abort, services: ThreadServices = {}): Promise<Outcome> {
+  async execute(order: JobOrder, abort: Abort, services: OrderServices = {}): Promise<Outcome> {
     if (this.#stopped || abort.aborted) return { kind: "lost" };
     let thread: JobThread;
     try {
@@ -53,15 +55,9 @@ export class ThreadWorker {
     } catch (error) {
       return failureOutcome(error);
     }
-    let grace: Timer | undefined;
-    const stop = (): void => {
-      thread.abort(abort.signal.reason as Error);
-      grace = this.#clock.after(this.#graceMs, () => void thread.kill());
-    };
-    abort.signal.addEventListener("abort", stop, { once: true });
+    const release = stopOnAbort(abort, thread, { clock: this.#clock, graceMs: this.#graceMs });
     const outcome = await thread.run(order, services);
-    abort.signal.removeEventListener("abort", stop);
-    grace?.cancel();
+    release();
     this.#giveBack(thread);
     return outcome;
   }

@@ -61,6 +61,7 @@ Object.assign(globalThis, heddle, {
   copyTable: async (table: string) => table.length,
   fetchRates: async () => ({ EUR: 1 }),
   simulate: (months: number) => months,
+  runConverter: (file: string) => file,
 });
 
 if (scene === "held" || scene === "failed") await giveRun();

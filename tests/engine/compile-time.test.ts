@@ -105,9 +105,9 @@ test("settings out of their range of words do not compile", () => {
   // @ts-expect-error there is no such policy
   assert.throws(() => builder.withFailurePolicy("stop").build(), says("WORKFLOW_INVALID", '"w"', '"stop"'));
   assert.throws(
-    // @ts-expect-error a job runs inline or in a thread
-    () => defineJob("j", { isolation: "process" }, () => 1),
-    says("JOB_INVALID", '"j"', '"process"'),
+    // @ts-expect-error there is no such isolation
+    () => defineJob("j", { isolation: "container" }, () => 1),
+    says("JOB_INVALID", '"j"', '"container"'),
   );
 });
 

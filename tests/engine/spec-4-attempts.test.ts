@@ -372,8 +372,8 @@ describe("4.6 isolation", () => {
       says("JOB_INVALID", '"j"', "thread", "import.meta.url"),
     );
     assert.throws(
-      () => defineJob("j", { isolation: "process" as "thread" }, () => 1),
-      says("JOB_INVALID", '"j"', '"inline" or "thread"', '"process"'),
+      () => defineJob("j", { isolation: "container" as "thread" }, () => 1),
+      says("JOB_INVALID", '"j"', '"inline", "thread" or "process"', '"container"'),
     );
   });
 

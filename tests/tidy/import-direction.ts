@@ -17,7 +17,8 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   cluster: ["base", "stores"],
   authoring: ["base", "kernel"],
   dispatch: ["base", "kernel", "cluster", "authoring"],
-  worker: ["base", "kernel", "cluster", "authoring", "dispatch"],
+  processes: ["base"],
+  worker: ["base", "kernel", "cluster", "authoring", "dispatch", "processes"],
   code: ["base", "kernel", "authoring"],
   views: ["base", "kernel", "dispatch"],
   schedules: ["base", "kernel", "authoring"],
@@ -60,7 +61,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     "durabletask",
   ],
   client: ["api", "base"],
-  jobs: ["base", "authoring", "client"],
+  jobs: ["base", "authoring", "client", "processes"],
   "remote-worker": ["base", "authoring", "dispatch", "worker", "code", "engine", "client"],
   cli: [
     "api",

@@ -13,8 +13,8 @@ export interface ThreadData {
   readonly port: MessagePort;
 }
 
-/** An attempt for a thread: plain data, because it is cloned. */
-export interface ThreadOrder {
+/** An attempt for a thread or a child process: plain data, because it is cloned. */
+export interface JobOrder {
   readonly run: RunIdentity;
   readonly source: JobSource;
   /** Validated parameters, as the job's schema returned them. */
@@ -23,8 +23,8 @@ export interface ThreadOrder {
   readonly subTasksMax: number;
 }
 
-export type ToThread =
-  | { readonly type: "run"; readonly order: ThreadOrder }
+export type ToRunner =
+  | { readonly type: "run"; readonly order: JobOrder }
   /** Aborts the running attempt. */
   | { readonly type: "abort"; readonly reason: AbortReason }
   | ({ readonly type: "answered" } & NumberedAnswer);
@@ -34,7 +34,7 @@ export interface AbortReason {
   readonly message: string;
 }
 
-export type FromThread =
+export type FromRunner =
   | {
       readonly type: "log";
       readonly attemptId: string;
