@@ -79,7 +79,10 @@ class MemberProcess {
   }
 
   async #carryOut(order: Order): Promise<unknown> {
-    if (order.type === "load") return void this.#load(order.rate);
+    if (order.type === "load") {
+      this.#load(order.rate);
+      return undefined;
+    }
     if (order.type === "sleepers") return await this.#sleepers(order.count);
     if (order.type === "shards") return this.#engine.members().map(({ shards }) => shards);
     if (order.type === "leave") {

@@ -24,7 +24,12 @@ test("bad options are refused with what to do", () => {
   const refuse = (options: unknown, message: RegExp) =>
     assert.throws(() => defineJob("j", options as JobOptions, () => 1), { code: "JOB_INVALID", message });
   refuse({ isolation: "thread" }, /job "j" runs in a thread.*export it and give source/);
-  refuse({ isolation: "process" }, /isolation must be "inline" or "thread", got "process"/);
+  refuse({ isolation: "process" }, /job "j" runs in a process.*export it and give source/);
+  refuse({ isolation: "vm" }, /isolation must be "inline", "thread" or "process", got "vm"/);
+  refuse({ memoryLimitMb: 512 }, /memoryLimitMb, which needs isolation "process"/);
+  const inProcess = { isolation: "process", source: { module: import.meta.url, export: "j" } };
+  refuse({ ...inProcess, memoryLimitMb: 63 }, /memoryLimitMb must be a whole number, at least 64, got 63/);
+  refuse({ ...inProcess, memoryLimitMb: 100.5 }, /memoryLimitMb must be a whole number, at least 64, got 100.5/);
   refuse({ source: { module: "", export: "j" } }, /source must be \{ module, export \}/);
   refuse({ jobId: -1 }, /jobId must be a whole number/);
   refuse({ jobId: 1.5 }, /jobId must be a whole number/);

@@ -69,7 +69,7 @@ export class ShardKeeper {
   /** Shards under way: the members that they are released for, and a timer from the release on. */
   readonly #moving = new Map<number, Move>();
   /** Called when an operation ends, or a shard is not under way any more. */
-  #waiters: (() => void)[] = [];
+  readonly #waiters: (() => void)[] = [];
   /** Shards that a hint reported as free: tried once, whatever the next view shows. */
   readonly #freed = new Set<number>();
   /** Monotonic time until which a shard is not tried again after a failed operation. */
