@@ -2,9 +2,8 @@ import type { Clock, Timer } from "../base/clock.ts";
 import { messageOf } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
 import type { ClusterView, ShardRow } from "../stores/store.ts";
-import { serversAmong } from "./member-about.ts";
 import type { MemberEvent } from "./member-event.ts";
-import { ownersOf } from "./placement.ts";
+import { ShardPlacement } from "./shard-placement.ts";
 
 const opensAtOnceDefault = 8;
 
@@ -49,7 +48,7 @@ export interface ShardKeeperOptions {
  *
  * A shard has no owner from its release until the next owner has opened it. So a few at a time are given to each member,
  * and the next ones when those are open there. Shards of a member that is gone have no owner in any case, and all of them
- * are claimed, as fast as they can be opened. See decision 0055.
+ * are claimed, as fast as they can be opened. See decision 0071.
  */
 export class ShardKeeper {
   readonly #options: ShardKeeperOptions;
@@ -76,23 +75,16 @@ export class ShardKeeper {
   readonly #pausedUntil = new Map<number, number>();
   /** Number of views there had been when the last operation on a shard ended. */
   readonly #endedAt = new Map<number, number>();
-  /** Members that announced that they are leaving, also this one. */
-  readonly #leavers = new Set<string>();
-  #isHandingOver = false;
-  /** All members of the last view, and those of them that may own shards. */
-  #members: ReadonlySet<string> = new Set();
-  #servers: readonly string[] = [];
+  readonly #placement: ShardPlacement;
+  /** Number of views that were followed. */
   #views = 0;
-  #me = "";
-  /** Members that shards are placed on, and the one that each shard is placed on. */
-  #living: ReadonlySet<string> = new Set();
-  #placed: readonly (string | undefined)[] = [];
   #life = 0;
   #isLeaving = false;
 
   constructor(options: ShardKeeperOptions) {
     this.#options = options;
     this.#opensAtOnce = options.opensAtOnce ?? opensAtOnceDefault;
+    this.#placement = new ShardPlacement(options.shardCount);
   }
 
   /** Shards that were opened, up to the end of their release. */
@@ -114,16 +106,8 @@ export class ShardKeeper {
    * `leaving`: members that publish that they are about to leave.
    */
   follow(view: ClusterView, me: string, leaving: Iterable<string> = []): void {
-    const members = new Set(view.members.map(({ id }) => id));
-    for (const member of leaving) this.#leavers.add(member);
-    for (const member of this.#leavers) if (!members.has(member)) this.#leavers.delete(member);
-    if (this.#isLeaving || !members.has(me)) return;
+    if (this.#isLeaving || !this.#placement.follow(view, me, leaving)) return;
     this.#views++;
-    this.#me = me;
-    if (this.#isHandingOver) this.#leavers.add(me);
-    this.#members = members;
-    this.#servers = serversAmong(view.members);
-    this.#place();
     this.#waiting.clear();
     this.#toGive.clear();
     const rows = new Map(view.shards.map((row) => [row.shard, row]));
@@ -136,9 +120,7 @@ export class ShardKeeper {
 
   /** A hint says that a member is about to leave: no shard is placed on it any more, although views still contain it. */
   onLeaving(member: string): void {
-    if (!this.#members.has(member) || member === this.#me) return;
-    this.#leavers.add(member);
-    this.#place();
+    this.#placement.onLeaving(member);
   }
 
   /**
@@ -146,36 +128,22 @@ export class ShardKeeper {
    * while there is nobody else. Never rejects.
    */
   async handOver(): Promise<void> {
-    this.#isHandingOver = true;
-    if (this.#isLeaving || !this.#members.has(this.#me)) return;
-    this.#leavers.add(this.#me);
-    this.#place();
+    if (!this.#placement.leave() || this.#isLeaving) return;
     for (const shard of this.#owned) {
-      if (!this.#isBusy(shard) && !this.#belongsHere(shard)) this.#toGive.add(shard);
+      if (!this.#isBusy(shard) && !this.#placement.belongsHere(shard)) this.#toGive.add(shard);
     }
     this.#giveNext();
     await this.whenSettled();
   }
 
-  /** If all members are leaving, shards stay with them until the last one has left. */
-  #place(): void {
-    const staying = this.#servers.filter((id) => !this.#leavers.has(id));
-    const living = new Set(staying.length > 0 ? staying : this.#servers);
-    // Weighing each shard for each member takes long in a large cluster, and members rarely change.
-    if (living.size === this.#living.size && [...living].every((id) => this.#living.has(id))) return;
-    this.#living = living;
-    this.#placed = ownersOf(this.#options.shardCount, living);
-  }
-
   /** The other member that the shard is placed on; undefined if there is none. */
   placedOn(shard: number): string | undefined {
-    const member = this.#placed[shard];
-    return member === this.#me ? undefined : member;
+    return this.#placement.otherOwnerOf(shard);
   }
 
   /** A hint says that another member has released the shard, before a view does. */
   onFreed(shard: number): void {
-    if (this.#isLeaving || this.#owned.has(shard) || !this.#belongsHere(shard)) return;
+    if (this.#isLeaving || this.#owned.has(shard) || !this.#placement.belongsHere(shard)) return;
     this.#freed.add(shard);
     // An open that is under way may have begun before the release; the shard is tried again at its end.
     if (this.#isBusy(shard) || this.#isPaused(shard)) return;
@@ -200,10 +168,7 @@ export class ShardKeeper {
   /** Called when the cluster has removed this member, which then owns no shard. Forgets operations under way. */
   dropAll(): void {
     this.#life++;
-    this.#members = new Set();
-    this.#servers = [];
-    this.#living = new Set();
-    this.#placed = [];
+    this.#placement.clear();
     this.#owned.clear();
     this.#waiting.clear();
     this.#forgetMoves();
@@ -227,12 +192,13 @@ export class ShardKeeper {
     if (this.#isBusy(shard) || this.#isPaused(shard)) return;
     if (!this.#owned.has(shard)) {
       if (this.#isToOpen(shard, row)) this.#waiting.add(shard);
-    } else if (!this.#belongsHere(shard)) this.#toGive.add(shard);
+    } else if (!this.#placement.belongsHere(shard)) this.#toGive.add(shard);
   }
 
   #isToOpen(shard: number, row: ShardRow | undefined): boolean {
-    if (this.#belongsHere(shard)) {
-      const isHeld = row !== undefined && !row.released && row.owner !== this.#me && this.#living.has(row.owner);
+    if (this.#placement.belongsHere(shard)) {
+      const isHeld =
+        row !== undefined && !row.released && row.owner !== this.#placement.me && this.#placement.isLiving(row.owner);
       return !isHeld || this.#freed.has(shard);
     }
     this.#freed.delete(shard);
@@ -240,11 +206,7 @@ export class ShardKeeper {
     // this member opens it and releases it. Only a view that was requested after the shard's last operation proves
     // that.
     const isNews = this.#views >= (this.#endedAt.get(shard) ?? 0) + 2;
-    return row?.owner === this.#me && !row.released && isNews;
-  }
-
-  #belongsHere(shard: number): boolean {
-    return this.#placed[shard] === this.#me;
+    return row?.owner === this.#placement.me && !row.released && isNews;
   }
 
   #isPaused(shard: number): boolean {
@@ -353,13 +315,13 @@ export class ShardKeeper {
       this.#owned.add(shard);
       this.#tell("shard-opened", shard);
       if (this.#isLeaving) this.#begin(shard, "release");
-      else if (!this.#belongsHere(shard)) this.#toGive.add(shard);
+      else if (!this.#placement.belongsHere(shard)) this.#toGive.add(shard);
     }
   }
 
   #tell(type: "shard-opened" | "shard-released" | "shard-lost", shard: number): void {
-    this.#options.logger.debug({ member: this.#me, shard }, type.replace("-", " "));
-    this.#options.onEvent?.({ type, member: this.#me, shard });
+    this.#options.logger.debug({ member: this.#placement.me, shard }, type.replace("-", " "));
+    this.#options.onEvent?.({ type, member: this.#placement.me, shard });
   }
 }
 

@@ -65,7 +65,6 @@ export class ClusterMember implements RegionCluster, CallTransport {
   readonly hostedAttempts: HostedAttempts;
   /** Slots of other members for attempts that wait here, and of this one for theirs. */
   readonly slots: SlotSharing;
-  readonly callMs: number;
   /** True if the member has joined, or has tried to. */
   hasJoined = false;
   readonly #parts: ClusterMemberParts;
@@ -89,7 +88,6 @@ export class ClusterMember implements RegionCluster, CallTransport {
 
   constructor(parts: ClusterMemberParts) {
     this.#parts = parts;
-    this.callMs = parts.options.timings.callMs;
     const { clock, logger, options } = parts;
     this.#listeners = new MemberListeners(logger);
     this.#repeated = new RepeatedWork(clock);
@@ -230,6 +228,10 @@ export class ClusterMember implements RegionCluster, CallTransport {
 
   get id(): string {
     return this.#membership.id;
+  }
+
+  get callMs(): number {
+    return this.#parts.options.timings.callMs;
   }
 
   /** Called once, before `open`. */
