@@ -156,6 +156,7 @@ const filterNames = {
   workflow: true,
   idPrefix: true,
   app: true,
+  resumable: true,
   createdFrom: true,
   createdTo: true,
   before: true,
@@ -177,6 +178,7 @@ export function checkFilter(filter: Partial<InstanceFilter>): void {
   })) {
     if (text !== undefined && typeof text !== "string") check.refuse(`${name} must be text, got ${preview(text)}`);
   }
+  if (filter.resumable !== undefined) check.flag("resumable", filter.resumable);
   if (limit !== undefined) check.wholeNumber("limit", limit, 1);
   if (before !== undefined) checkPlace(check, before);
   for (const [name, number] of Object.entries({ createdFrom, createdTo })) {

@@ -1,65 +1,51 @@
 import { messageOf } from "../base/error.ts";
-import { loadDriver, type RunSql, sqlFailure } from "./sql-request.ts";
+import { MysqlSession } from "./mysql-session.ts";
+import { type RunSql, sqlFailure } from "./sql-request.ts";
 import { SqlRows } from "./sql-rows.ts";
 
+const connectMs = 30_000;
+const cancelMs = 5000;
+
 export const runOnMysql: RunSql = async (request, signal) => {
-  const { createConnection } = await loadDriver("mysql2", () => import("mysql2"));
   const uri = request.url.replace(/^mariadb:/, "mysql:");
-  const connection = createConnection({ uri, connectTimeout: 30_000, supportBigNumbers: true });
-  // A connection that breaks fails the statement that uses it.
-  connection.on("error", () => undefined);
-  const cancel = (): void => void killQuery(uri, connection.threadId).finally(() => connection.destroy());
-  const run = (sql: string, params: readonly unknown[], onRow: (row: object) => void): Promise<number> =>
-    new Promise((resolve, reject) => {
-      let changed = 0;
-      const query = connection.query(sql, params.map(parameterOf));
-      query.on("result", (row: object) => {
-        if (row.constructor?.name === "ResultSetHeader") changed = (row as { affectedRows: number }).affectedRows;
-        else onRow(row);
-      });
-      query.once("error", reject);
-      query.once("end", () => resolve(changed));
-    });
+  const session = await MysqlSession.to(uri, connectMs);
+  const cancel = (): void => void killQuery(uri, session.threadId).finally(() => session.close());
+  signal.addEventListener("abort", cancel, { once: true });
   try {
-    await new Promise<void>((resolve, reject) => connection.connect((error) => (error ? reject(error) : resolve())));
     signal.throwIfAborted();
-    signal.addEventListener("abort", cancel, { once: true });
-    await run(request.readOnly ? "START TRANSACTION READ ONLY" : "START TRANSACTION", [], ignore);
+    await session.connect();
+    signal.throwIfAborted();
+    await session.run(request.readOnly ? "START TRANSACTION READ ONLY" : "START TRANSACTION");
     let rows = new SqlRows(request);
     let changed = 0;
     for (const { sql, params } of request.statements) {
       rows = new SqlRows(request);
-      changed = await run(sql, params, (row) => rows.add(row));
+      changed = await session.run(sql, params, (row) => rows.add(row));
     }
     signal.throwIfAborted();
-    await run("COMMIT", [], ignore);
+    await session.run("COMMIT");
     return { rows: rows.rows, rowCount: rows.count > 0 ? rows.count : changed };
   } catch (error) {
     signal.throwIfAborted();
     throw sqlFailure(messageOf(error), (error as { sqlState?: string }).sqlState);
   } finally {
     signal.removeEventListener("abort", cancel);
-    connection.destroy();
+    session.close();
   }
 };
-
-/** Statements around the transaction give no rows. */
-function ignore(): void {}
-
-/** The driver would write an object as assignments, and an array as a list. */
-function parameterOf(value: unknown): unknown {
-  return typeof value === "object" && value !== null ? JSON.stringify(value) : value;
-}
 
 /** A statement goes on while its client is gone, so the server is told. */
 async function killQuery(uri: string, threadId: number | null): Promise<void> {
   if (threadId === null) return;
-  const { createConnection } = await loadDriver("mysql2", () => import("mysql2/promise"));
+  const other = await MysqlSession.to(uri, cancelMs);
+  const timer = setTimeout(() => other.close(), cancelMs);
   try {
-    const other = await createConnection({ uri, connectTimeout: 5000 });
-    await other.query(`KILL QUERY ${threadId}`);
-    other.destroy();
+    await other.connect();
+    await other.run(`KILL QUERY ${threadId}`);
   } catch {
     // The statement ends with its connection.
+  } finally {
+    clearTimeout(timer);
+    other.close();
   }
 }

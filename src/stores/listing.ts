@@ -7,6 +7,8 @@ import { defaultNamespace } from "../base/namespace.ts";
 export type ListQuery =
   /** Scans the unfinished instances, which have no index beyond their key. */
   | "list-unfinished"
+  /** The same, for those that are paused or quarantined. */
+  | "list-resumable"
   /** Scans an index of status and time. */
   | "list-finished-by-status"
   /** Scans an index of workflow, status and time. */
@@ -43,7 +45,9 @@ const rareMax = 10_000;
  * status, and by workflow if one is given, keeps a search for few instances from reading many.
  */
 export async function listInstances(from: ListSource, filter: StoredFilter): Promise<InstanceSummary[]> {
-  const pages = await from.list(walksFor(filter, await isRarePrefix(from, filter.idPrefix)));
+  const pages = await from.list(
+    filter.resumable ? resumableWalks(filter) : walksFor(filter, await isRarePrefix(from, filter.idPrefix)),
+  );
   return newestFirst(pages.flat()).slice(0, filter.limit);
 }
 
@@ -62,6 +66,11 @@ function walksFor(filter: StoredFilter, isRare: boolean): ListWalk[] {
     return [walk("list-unfinished", null), ...finished];
   }
   return [...new Set(status)].map((each) => walk(hasEnded(each) ? query : "list-unfinished", each));
+}
+
+function resumableWalks(filter: StoredFilter): ListWalk[] {
+  const statuses = filter.status === undefined ? [null] : [...new Set(filter.status)];
+  return statuses.map((each) => ({ name: "list-resumable", values: valuesOf(filter, each) }));
 }
 
 async function isRarePrefix(from: ListSource, idPrefix: string | undefined): Promise<boolean> {

@@ -439,6 +439,8 @@ export interface InstanceFilter {
   readonly idPrefix?: string;
   /** Only instances of this application. */
   readonly app?: string;
+  /** Only unfinished instances that a resume concerns: paused, or quarantined. */
+  readonly resumable?: boolean;
   readonly createdFrom?: number;
   readonly createdTo?: number;
   /** Continues after this instance, the last of the page before. */

@@ -1,5 +1,7 @@
 /** Spec §6.4: the job `sql` on real databases. */
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
 import { describe, test, type TestContext } from "node:test";
 import { readyMadeJobs } from "../../src/jobs.ts";
 import { execute, newDatabase } from "../databases/databases.ts";
@@ -112,4 +114,44 @@ test("6.4 sql opens a SQLite file by reference only, and allowed hosts only", as
     const { type, retryable, message } = await rig.fail("sql", { url, statements });
     assert.deepEqual([type, retryable, message.includes("hidden")], ["ParamsRefused", false, false]);
   }
+});
+
+/** The command line of a process; empty for one that has ended. */
+function commandOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8");
+  } catch {
+    return "";
+  }
+}
+
+/** The processes that run statements on SQLite for the worker. */
+function programsOf(worker: number): number[] {
+  const children = readFileSync(`/proc/${worker}/task/${worker}/children`, "utf8").trim().split(" ");
+  return children.map(Number).filter((pid) => commandOf(pid).includes("sqlite-main"));
+}
+
+const onLinux = { skip: process.platform !== "linux" && "processes are found in /proc" };
+
+test("6.4 a statement on SQLite ends with its worker, also when that is killed", onLinux, async (t) => {
+  const file = temporaryFile(t);
+  const endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n";
+  const request = {
+    url: `sqlite:${file}`,
+    statements: ["CREATE TABLE item (id INT)", endless].map((sql) => ({ sql, params: [] })),
+    readOnly: false,
+    rowsMax: 1,
+    bytesMax: 1,
+  };
+  const script = `
+    import { runOnSqlite } from ${JSON.stringify(import.meta.resolve("../../src/jobs/sql-on-sqlite.ts"))};
+    void runOnSqlite(${JSON.stringify(request)}, new AbortController().signal);`;
+  const worker = spawn(process.execPath, ["--input-type=module", "--eval", script], { stdio: "inherit" });
+  t.after(() => worker.kill("SIGKILL"));
+  // The table is not committed yet.
+  await until(() => existsSync(`${file}-journal`));
+  const [program] = programsOf(worker.pid ?? 0);
+  assert.ok(program !== undefined);
+  worker.kill("SIGKILL");
+  await until(() => commandOf(program) === "");
 });

@@ -393,7 +393,7 @@ describe("statements on a PostgreSQL server", () => {
     }
     // Mail is little, who is unfinished has no index but the key, and a restored store is renumbered once.
     const restoring = ["raise-epochs", "renumber-offsets", "renumber-sent"];
-    assert.deepEqual(walksAll, ["delete-mailbox-rows-before", "list-unfinished", ...restoring]);
+    assert.deepEqual(walksAll, ["delete-mailbox-rows-before", "list-resumable", "list-unfinished", ...restoring]);
   });
 
   test("of commits that nobody waited for land in order, whichever shards they share", async (t) => {

@@ -15,6 +15,7 @@ function passes(row: InstanceSummary, filter: StoredFilter): boolean {
     isAfter(filter.before, row) &&
     (filter.status?.includes(row.status) ?? true) &&
     (filter.namespace === undefined || namespaceOf(row.id) === filter.namespace) &&
+    (!filter.resumable || row.status === "Paused" || row.quarantined !== null) &&
     (filter.app === undefined || row.app === filter.app) &&
     row.workflow === (filter.workflow ?? row.workflow) &&
     row.id.startsWith(filter.idPrefix ?? "") &&

@@ -123,6 +123,7 @@ export const filter: fc.Arbitrary<InstanceFilter> = fc.record(
     status: fc.uniqueArray(fc.oneof(unfinished, ended), { maxLength: 3 }),
     workflow: text,
     idPrefix: text,
+    resumable: fc.boolean(),
     createdFrom: time,
     createdTo: time,
     before: fc.record({ createdAt: time, key }),
