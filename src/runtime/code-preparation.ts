@@ -1,37 +1,34 @@
 import { assert } from "../base/assert.ts";
 import type { EngineError } from "../base/error.ts";
 import { instanceFields } from "../base/namespace.ts";
-import type { Arrival } from "../code/arrival.ts";
-import type { CodeRun, RunListener, RunOwner } from "../code/code-run.ts";
+import type { CodeRun, RunOwner } from "../code/code-run.ts";
 import type { CodeMachine } from "../kernel/code/code-machine.ts";
-import type { Step } from "../kernel/code/step.ts";
 import type { Event } from "../kernel/event.ts";
 import type { CancelInstance } from "../kernel/input.ts";
 import type { PayloadRef } from "../kernel/payload.ts";
 import { AttachedCode } from "./attached-code.ts";
-import { arrivalOf, type PayloadReader } from "../code/code-arrival.ts";
 import { changesNothing, isRepeatedOutcome, needsCode, takeUntilStarted, updateRefusal } from "./code-message.ts";
 import { DeferredQuestions } from "./deferred-questions.ts";
 import type { ActorTurn, InstanceActor } from "./instance-actor.ts";
 import type { Message, InputMessage } from "./message.ts";
 import type { RecordedReaction } from "./recorded-reaction.ts";
+import { type ArrivalsListener, TurnArrivals } from "./turn-arrivals.ts";
 
 /**
  * Prepares the turns of one instance of code, before the lane opens them: handles its messages one after the other, and
  * lets the code react to the events of each. Only the event loop knows when code has reacted, so this is asynchronous.
  */
-export class CodePreparation implements RunListener, RunOwner, PayloadReader {
+export class CodePreparation implements ArrivalsListener, RunOwner {
   readonly #actor: InstanceActor<CodeMachine>;
   readonly #machine: CodeMachine;
   readonly #code: AttachedCode;
+  readonly #arrivals: TurnArrivals;
   /** Undefined where reactions need not be recorded before they run. */
   readonly #reaction: RecordedReaction | undefined;
   #deferred: DeferredQuestions | undefined;
   #open: ActorTurn | undefined;
   /** Number of handled messages of the open turn. */
   #handled = 0;
-  /** Number of events of the open turn seen by the code. */
-  #seen = 0;
   #onPrepared: ((actor: InstanceActor) => void) | undefined;
   /**
    * True if another turn is needed: a new generation has begun, or code was registered after this turn was prepared.
@@ -48,7 +45,12 @@ export class CodePreparation implements RunListener, RunOwner, PayloadReader {
     this.#actor = actor;
     this.#machine = actor.machine;
     this.#code = new AttachedCode(actor, this);
+    this.#arrivals = new TurnArrivals(actor, this.#code, this);
     this.#reaction = reaction;
+  }
+
+  get open(): ActorTurn | undefined {
+    return this.#open;
   }
 
   get code(): AttachedCode {
@@ -134,7 +136,7 @@ export class CodePreparation implements RunListener, RunOwner, PayloadReader {
     try {
       reaction.begin(this.#step);
     } catch (error) {
-      return this.#fail(error);
+      return this.onFailed(error);
     }
     if (this.#takeWithoutCode((message) => isRepeatedOutcome(message, this.#machine.state))) return;
     reaction.awaitSlot(() => {
@@ -225,10 +227,10 @@ export class CodePreparation implements RunListener, RunOwner, PayloadReader {
       const open = this.#begin();
       const answer = this.#takeAnswer(open);
       if (answer !== undefined) this.#wait(answer);
-      else if (this.#code.isDetached) this.#wait(this.#attach(open));
-      else this.#goOn();
+      else if (this.#code.isDetached) this.#wait(this.#arrivals.attach(open));
+      else this.onReacted();
     } catch (error) {
-      this.#fail(error);
+      this.onFailed(error);
     }
   }
 
@@ -240,7 +242,7 @@ export class CodePreparation implements RunListener, RunOwner, PayloadReader {
     this.#actor.inbox = [];
     this.#open = open;
     this.#handled = 0;
-    this.#seen = 0;
+    this.#arrivals.begin();
     this.#isPutOff = false;
     return open;
   }
@@ -249,10 +251,10 @@ export class CodePreparation implements RunListener, RunOwner, PayloadReader {
    * Handles one message after the other, and lets the code see the events of each before the next. It returns where
    * something has to be awaited, and is called again.
    */
-  #goOn(): void {
+  onReacted(): void {
     try {
       for (let open = this.#open; open !== undefined; open = this.#open) {
-        if (this.#isReacting(open)) return;
+        if (this.#arrivals.isReacting(open)) return;
         const message = open.messages[this.#handled++];
         if (message === undefined) break;
         if (needsCode(message, this.#machine.state) && this.#defer(message, open)) continue;
@@ -266,7 +268,7 @@ export class CodePreparation implements RunListener, RunOwner, PayloadReader {
       this.#requeueDeferred();
       this.#onPrepared?.(this.#actor);
     } catch (error) {
-      this.#fail(error);
+      this.onFailed(error);
     }
   }
 
@@ -289,7 +291,7 @@ export class CodePreparation implements RunListener, RunOwner, PayloadReader {
     const { remote } = this.#code;
     remote?.refuseCrashLoop();
     return remote?.takeAnswer(open, {
-      takeSteps: (steps) => this.#takeSteps(open, steps),
+      takeSteps: (steps) => this.#arrivals.takeSteps(open, steps),
       settle: (message) => {
         (open.messages as Message[]).unshift(message);
         this.#handled++;
@@ -327,12 +329,12 @@ export class CodePreparation implements RunListener, RunOwner, PayloadReader {
 
   #wait(until: Promise<void>): void {
     until.then(
-      () => this.#goOn(),
-      (error: unknown) => this.#fail(error),
+      () => this.onReacted(),
+      (error: unknown) => this.onFailed(error),
     );
   }
 
-  #fail(error: unknown): void {
+  onFailed(error: unknown): void {
     this.#problem = { error };
     this.#onPrepared?.(this.#actor);
   }
@@ -365,7 +367,7 @@ export class CodePreparation implements RunListener, RunOwner, PayloadReader {
       this.#code.forgive();
       if (this.#machine.status === "Running") open.accept(message);
       else this.#actor.take(message, open);
-      return this.#attach(open);
+      return this.#arrivals.attach(open);
     }
     if (input.type === "CancelInstance" && this.#cancel(message, input, open)) return undefined;
     try {
@@ -381,7 +383,7 @@ export class CodePreparation implements RunListener, RunOwner, PayloadReader {
     }
     this.#actor.take(message, open);
     // The code of a fork has to be brought to the events that were copied from another instance.
-    return input.type === "StartInstance" && input.fork !== undefined ? this.#attach(open) : undefined;
+    return input.type === "StartInstance" && input.fork !== undefined ? this.#arrivals.attach(open) : undefined;
   }
 
   /** False if the cancel needs no care, and is handled like any other message. */
@@ -413,72 +415,14 @@ export class CodePreparation implements RunListener, RunOwner, PayloadReader {
     );
   }
 
-  /** Lets the code see what has happened in this turn, event by event. False once it has seen all of it. */
-  #isReacting(open: ActorTurn): boolean {
-    do {
-      for (let arrival = this.#nextArrival(open); arrival !== undefined; arrival = this.#nextArrival(open)) {
-        if (arrival instanceof Promise) {
-          arrival
-            .then((read) => this.#code.run?.deliver(read, open.at, this) === true || this.#goOn())
-            .catch((error: unknown) => this.#fail(error));
-          return true;
-        }
-        if (this.#code.run?.deliver(arrival, open.at, this) === true) return true;
-      }
-    } while (this.#deliverHeldCancel(open));
-    return false;
-  }
-
-  /**
-   * A cancel that was recorded while the code was absent takes effect once the code has seen everything recorded after it:
-   * a step that succeeded in between is then known to the code, and compensated. False if there is none to deliver.
-   */
-  #deliverHeldCancel(open: ActorTurn): boolean {
-    const { status, isCancelHeld, cancelReason } = this.#machine.state;
-    if (!isCancelHeld || cancelReason === undefined || status !== "Running") return false;
-    if (this.#code.run?.canCancel !== true) return false;
-    this.#machine.handle({ type: "CancelInstance", reason: cancelReason }, open.turn);
-    this.#actor.collectCommands(open);
-    return true;
-  }
-
-  onSteps(steps: readonly Step[]): void {
-    if (this.#open !== undefined) this.#takeSteps(this.#open, steps);
-  }
-
-  onDelivered(error?: unknown): void {
-    try {
-      if (error !== undefined) this.#code.stop(error, this.#code.run);
-    } catch (problem) {
-      return this.#fail(problem);
-    }
-    this.#goOn();
-  }
-
-  /** The next event of the turn that the code has to see, if it is there to do so. */
-  #nextArrival(open: ActorTurn): Arrival | Promise<Arrival> | undefined {
-    const { events } = open.turn;
-    for (let event = events[this.#seen]; event !== undefined; event = events[this.#seen]) {
-      this.#seen++;
-      if (event.type === "InstanceCreated") this.#code.start();
-      else if (event.type === "InstanceContinued") this.#beginAnew(open, event);
-      if (this.#actor.hasEnded) this.#code.end();
-      if (this.#code.run === undefined || this.#code.run.isOver) continue;
-      const arrival = arrivalOf(event, this.#machine.state.input, this);
-      if (arrival !== undefined) return arrival;
-    }
-    return undefined;
-  }
-
   /**
    * Starts a new generation. Earlier events of the same turn belong to the old generation, and are not written. Code
    * that continues as new repeatedly does so once in each turn, so that other instances have their turns.
    */
-  #beginAnew(open: ActorTurn, event: Event): void {
+  onContinued(open: ActorTurn, event: Event): void {
     const { events } = open.turn;
     events.splice(0, events.indexOf(event));
     open.dropRuns();
-    this.#seen = 1;
     this.#isPutOff = open.beginsAnew;
     this.#code.restart(open.beginsAnew ? "next turn" : "now");
     open.beginsAnew = true;
@@ -489,18 +433,6 @@ export class CodePreparation implements RunListener, RunOwner, PayloadReader {
   #answerAgain(open: ActorTurn): void {
     for (const message of open.messages.slice(0, this.#handled))
       if ("query" in message && message.ofCode !== true) open.answer(message);
-  }
-
-  #takeSteps(open: ActorTurn, steps: readonly Step[]): void {
-    if (steps.length === 0 || this.#actor.hasEnded) return;
-    this.#machine.handle(open.payloads.extract({ type: "StepsTaken", steps }), open.turn);
-    this.#actor.collectCommands(open);
-  }
-
-  /** Brings the code to where it was; the steps it takes beyond that become part of the turn. */
-  #attach(open: ActorTurn): Promise<void> {
-    this.#seen = open.turn.events.length;
-    return this.#code.attach(open, (steps) => this.#takeSteps(open, steps));
   }
 
   onStray(run: CodeRun, error: EngineError): void {
