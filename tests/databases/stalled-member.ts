@@ -10,6 +10,7 @@ export interface StalledMemberPlace {
 /** What the member tells its parent: what happens to it, and when its job has ended. */
 export type StalledMemberNews = { readonly event: string } | { readonly spun: true };
 
+export const shardCount = 64;
 export const stallTimings = { beatMs: 500, suspectMs: 2000, lostMs: 2000 };
 
 const spin = defineJob("spin", ({ ms }: { ms: number }) => {
@@ -21,7 +22,7 @@ async function main({ storage: address, stallMs }: StalledMemberPlace): Promise<
   const engine = new Engine({
     storage: await storage(address),
     jobs: [spin],
-    cluster: { name: "stalled", shards: 64, timings: { ...stallTimings, stallMs } },
+    cluster: { name: "stalled", shards: shardCount, timings: { ...stallTimings, stallMs } },
   });
   engine.onMemberEvent(({ type, member }) => {
     if (member.startsWith("stalled")) tell({ event: type });
