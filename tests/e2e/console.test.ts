@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Browser } from "playwright-core";
+import { until } from "../support/until.ts";
 import { ServerRig } from "../server/rig.ts";
 import { twoNodes } from "../server/sample-app.ts";
 import { buildConsole, ConsolePage, startBrowser } from "./browser.rig.ts";
@@ -69,7 +70,7 @@ describe("the console in a browser", () => {
     for (const screen of all) {
       await shown.follow(screen);
       await shown.page.locator("main h1").first().waitFor();
-      await shown.page.waitForFunction("document.querySelector('main .loading') === null");
+      await until(async () => (await shown.page.locator("main .loading").count()) === 0);
       for (const theme of ["light", "dark"]) {
         assert.deepEqual(await shown.seriousProblems(), [], `${screen} in ${theme}`);
         await shown.press(/^Theme/);

@@ -119,27 +119,32 @@ export class EngineClusterRig {
     return this.#members.filter((member) => member.isRunning);
   }
 
-  /** Waits until all that run know each other, and every shard is owned by one of them. */
+  /** Waits until all that run know each other, every shard is owned by one of them, and none moves any more. */
   async spread(): Promise<void> {
     const { running } = this;
-    const isSpread = async (): Promise<boolean> => {
+    const count = this.#options.cluster?.shards ?? shardCount;
+    /** The owners of all shards; undefined while some have none. */
+    const owners = async (): Promise<string | undefined> => {
       const { members, shards } = await this.view();
+      // A member that was removed joins again under another id.
       const ids = running.map(({ id }) => id);
-      const count = (this.#options.cluster?.shards ?? shardCount) - shards.length;
-      return (
-        count === 0 &&
+      const isOwned =
+        shards.length === count &&
         members.length === ids.length &&
         shards.every(({ owner, released }) => !released && ids.includes(owner)) &&
         running.every(({ view }) => view.length === ids.length) &&
-        running.reduce((sum, { shards: own }) => sum + own, 0) === shards.length
-      );
+        running.reduce((sum, { shards: own }) => sum + own, 0) === count;
+      return isOwned ? shards.map(({ owner }) => owner).join() : undefined;
     };
-    for (let looks = 0; !(await isSpread()); looks++) {
+    let before: string | undefined;
+    for (let looks = 0; ; looks++) {
       assert.ok(looks < 100, "the shards never came to be spread over the members");
+      const now = await owners();
+      // Shards move a few at a time. Who would take a shard that belongs to it has seen every view in that time.
+      if (now !== undefined && now === before) return;
+      before = now;
       await this.clock.advance(lookMs);
     }
-    // Who would take a shard that belongs to it has seen every view by then.
-    await this.clock.advance(lookMs);
   }
 
   /** The members and shards as they are in the store. */
