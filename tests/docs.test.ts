@@ -4,7 +4,7 @@ import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
-import { dirname, join } from "node:path";
+import { dirname, extname, join } from "node:path";
 import { after, before, describe, test, type TestContext } from "node:test";
 import { promisify } from "node:util";
 import { newDatabase } from "./databases/databases.ts";
@@ -16,28 +16,17 @@ const compiler = join(root, "node_modules/typescript/bin/tsc");
 const documents = globSync(["*.md", "llms.txt", "docs/**/*.md", "examples/*.md"], { cwd: root }).map((path) =>
   path.replaceAll("\\", "/"),
 );
-const compiled = [
-  "README.md",
-  "docs/guide.md",
-  "docs/operations.md",
-  "docs/testing.md",
-  "docs/getting-started.md",
-  "docs/workers.md",
-  "docs/coming-from.md",
-  "docs/jobs.md",
-  "docs/recipes.md",
-  "docs/embedding.md",
-  "docs/typescript.md",
-  "docs/versions.md",
-  "docs/production.md",
-  "docs/faq.md",
-];
+/**
+ * Pages whose examples are compiled and run: all but the translations, which have the code of their originals, and the
+ * reference, which quotes declarations and the fragments in their comments.
+ */
+const pages = documents.filter((path) => !/^docs\/(?:zh|api)\/|\.zh-CN\.md$/.test(path));
 
-/** Pages on which the comment beside a `console.log` is what it prints. */
-const printing = new Set(["docs/coming-from.md", "docs/recipes.md", "docs/embedding.md", "docs/versions.md"]);
+/** The language of examples for other systems. */
+const foreign = /^```(?:typescript|java|go|python)$/m;
 
 /** Packages of others that examples import. */
-const frameworks = ["express", "fastify", "@nestjs", "reflect-metadata"];
+const others = ["express", "fastify", "@nestjs", "reflect-metadata", "@microsoft", "@grpc"];
 
 /** Decorators of Nest, which Node does not run without a compiler. */
 const decorators = /^ *@[A-Z]\w+\(/m;
@@ -53,7 +42,7 @@ const scenes: readonly (readonly [calls: RegExp, scene: string])[] = [
   [/from "node:test"/, "test"],
   [/retryWorkflowInstance/, "failed"],
   [/run\.pause|updateTaskParams|stopTask|engine\.subscribe|untakenEvents/, "held"],
-  [/heddle\/(client|worker)"/, "server"],
+  [/heddle\/(client|worker)"|durabletask-js"/, "server"],
   [/Server\.start/, "signal"],
   [/inProcessBus/, "cluster"],
 ];
@@ -99,14 +88,14 @@ describe("the documents", () => {
     writeJson("package.json", { type: "module" });
     mkdirSync(join(project, "node_modules"));
     symlinkSync(join(project, "package"), join(project, "node_modules/heddle"), "junction");
-    for (const name of ["zod", "@types", ...frameworks]) {
+    for (const name of ["zod", "@types", ...others]) {
       symlinkSync(join(root, "node_modules", name), join(project, "node_modules", name), "junction");
     }
   });
 
   test("show code that compiles", async () => {
-    const examples = compiled.flatMap(examplesOf);
-    assert.ok(examples.length > 15, `found ${examples.length} examples`);
+    const examples = pages.flatMap(examplesOf).filter(({ name }) => name.endsWith(".ts"));
+    assert.ok(examples.length > 70, `found ${examples.length} examples`);
     for (const { name, code } of examples) writeFileSync(join(project, name), `${code}\nexport {};\n`);
     writeFileSync(join(project, "given.ts"), given);
     const decorated = examples.filter(({ code }) => decorators.test(code));
@@ -123,20 +112,25 @@ describe("the documents", () => {
     assert.ok(example !== undefined);
     writeFileSync(join(project, "first.ts"), example.code);
     const out = await run(process.execPath, ["first.ts"]);
-    assert.equal(
-      out.replaceAll(/\s+/g, " ").trim(),
-      "{ orders: { table: 'orders', rows: 6000 }, items: { table: 'items', rows: 5000 }, " +
-        "join: [ { table: 'orders', rows: 6000 }, { table: 'items', rows: 5000 } ] }",
-    );
+    const [, promised] =
+      /^It prints .+:\n\n```\n(.*?)^```$/ms.exec(readFileSync(join(root, "README.md"), "utf8")) ?? [];
+    assert.equal(out, promised);
     assert.ok(existsSync(join(project, "heddle.db")));
   });
 
-  for (const example of compiled.flatMap(examplesOf)) {
+  test("show programs of other systems beside those for Heddle only", () => {
+    assert.deepEqual(
+      pages.filter((path) => foreign.test(readFileSync(join(root, path), "utf8"))),
+      ["docs/coming-from.md"],
+    );
+  });
+
+  for (const example of pages.flatMap(examplesOf)) {
     const scene = sceneOf(example.code);
     for (const { title, code } of partsOf(example, scene)) {
       test(`run to their end: ${title}`, { timeout: exampleMs + 10_000 }, async (t) => {
-        const out = await runExample(t, code, scene);
-        if (printing.has(example.page)) assert.deepEqual(unprinted(code, out), []);
+        const out = await runExample(t, { name: example.name, code }, scene);
+        assert.deepEqual(unprinted(code, out), []);
       });
     }
   }
@@ -148,6 +142,17 @@ describe("the documents", () => {
     writeFileSync(join(project, "guide.test.ts"), `${imports.code}${example.code}`);
     assert.match(await run(process.execPath, ["--test", "guide.test.ts"]), /pass 1\b/);
   });
+
+  for (const path of ["README.md", "README.zh-CN.md", "llms.txt"]) {
+    test(`are all found from ${path}`, () => {
+      const text = readFileSync(join(root, path), "utf8");
+      const isLinked = (page: string): boolean => text.includes(`(${page}`);
+      const missing = documents
+        .filter((page) => /^docs\/[^/]+\.md$/.test(page) && !isLinked(page))
+        .filter((page) => path !== "README.zh-CN.md" || !isLinked(page.replace("docs/", "docs/zh/")));
+      assert.deepEqual(missing, []);
+    });
+  }
 
   test("link to what is there", () => {
     assert.ok(documents.includes("README.md") && documents.includes("docs/guide.md"));
@@ -179,22 +184,23 @@ function writeJson(path: string, value: unknown): void {
 }
 
 interface Example {
-  readonly page: string;
+  /** Its file. */
   readonly name: string;
   readonly code: string;
 }
 
-/** Every block of TypeScript in a document, named after the line it starts at. */
+/** Every block of TypeScript and JavaScript in a document, named after the line it starts at. */
 function examplesOf(path: string): Example[] {
   const text = readFileSync(join(root, path), "utf8");
-  return [...text.matchAll(/^```ts\n(.*?)^```$/gms)].map((block) => {
+  return [...text.matchAll(/^```([jt]s)\n(.*?)^```$/gms)].map((block) => {
+    const [, language = "", code = ""] = block;
     const line = text.slice(0, block.index).split("\n").length;
-    return { page: path, name: `${path.replaceAll(/[/.]/g, "-")}-line-${line}.ts`, code: block[1] ?? "" };
+    return { name: `${path.replaceAll(/[/.]/g, "-")}-line-${line}.${language}`, code };
   });
 }
 
 /** Alternatives that stand below each other run one by one. */
-function partsOf({ name, code }: Pick<Example, "name" | "code">, scene: string): { title: string; code: string }[] {
+function partsOf({ name, code }: Example, scene: string): { title: string; code: string }[] {
   if (scene !== "failed") return [{ title: name, code }];
   const lines = code.split("\n").filter((line) => line.startsWith("await "));
   return lines.map((line, place) => ({ title: `${name}, line ${place + 1}`, code: line }));
@@ -205,15 +211,19 @@ function sceneOf(code: string): string {
 }
 
 /** In a folder of its own, with the servers that it names replaced by those of the tests. */
-async function runExample(t: TestContext, code: string, scene: string): Promise<string> {
+async function runExample(t: TestContext, { name, code }: Example, scene: string): Promise<string> {
   const folder = mkdtempSync(join(project, "run-"));
-  const port = await freePort();
-  let local = code.replaceAll("http://127.0.0.1:7411", `http://127.0.0.1:${port}`);
+  const [port, grpcPort] = [await freePort(), await freePort()];
+  let local = code
+    .replaceAll("127.0.0.1:7411", `127.0.0.1:${port}`)
+    .replaceAll("127.0.0.1:4001", `127.0.0.1:${grpcPort}`);
   if (local.includes(exampleDatabase)) local = local.replaceAll(exampleDatabase, await newDatabase("postgres", t));
-  writeFileSync(join(folder, "example.ts"), `${local}\nexport {};\n`);
-  const file = decorators.test(code) ? await compileAlone(folder) : join(folder, "example.ts");
+  const source = join(folder, `example${extname(name)}`);
+  writeFileSync(source, `${local}\nexport {};\n`);
+  const file = decorators.test(code) ? await compileAlone(folder) : source;
   const env = {
     DOCS_PORT: String(port),
+    DOCS_GRPC_PORT: String(grpcPort),
     HEDDLE_PORT: String(port),
     HEDDLE_STORAGE: `sqlite:${join(folder, "env.db")}`,
   };
@@ -224,11 +234,13 @@ async function runExample(t: TestContext, code: string, scene: string): Promise<
   });
 }
 
-/** What comments say that the example prints, and it does not. */
+/** What comments beside a `console.log` say that it prints, and it does not. An ellipsis stands for anything. */
 function unprinted(code: string, out: string): string[] {
   const printed = out.replaceAll(/\s+/g, " ");
   const promised = [...code.matchAll(/^\s*console\.log\(.*\); \/\/ (.+)$/gm)].map((line) => line[1] ?? "");
-  return promised.filter((text) => !printed.includes(text));
+  const patternOf = (text: string): RegExp =>
+    new RegExp(text.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&").replaceAll("…", ".*"));
+  return promised.filter((text) => !patternOf(text).test(printed));
 }
 
 async function freePort(): Promise<number> {

@@ -33,7 +33,17 @@ describe("14.1 pages in two languages", () => {
 });
 
 /** Words of the console and the pages, and the words that were used for the same before. */
-const replaced = { 业务域: /资源域/, 判断: /决策/, 槽位: /空位/ };
+const replaced = {
+  业务域: /资源域/,
+  判断: /决策/,
+  槽位: /空位|执行位/,
+  并发名额: /并发位/,
+  补跑: /回填/,
+  发送事件: /触发事件/,
+};
+
+/** Where other words stand for good reason: code, addresses, the terms of another system in the first column, and the English word beside ours. */
+const elsewhere = /^```.*?^```$|`[^`\n]*`|\]\([^)]*\)|^\| [^|]* \||（worker）/gms;
 
 describe("14.1 the console and the pages in Chinese", () => {
   const texts = globSync("console/src/text/*.ts", { cwd: root });
@@ -42,6 +52,18 @@ describe("14.1 the console and the pages in Chinese", () => {
     assert.ok(texts.length > 5);
     for (const path of [...translations, ...texts]) {
       for (const [word, other] of Object.entries(replaced)) assert.doesNotMatch(read(path), other, `${path}: ${word}`);
+    }
+  });
+
+  test("call a worker as the console does", () => {
+    for (const path of translations) {
+      assert.deepEqual(
+        read(path)
+          .replaceAll(elsewhere, "")
+          .match(/.{0,10}worker.{0,10}/g) ?? [],
+        [],
+        path,
+      );
     }
   });
 });

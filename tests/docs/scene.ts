@@ -85,7 +85,8 @@ async function giveRun(): Promise<void> {
 
 async function giveServer(): Promise<void> {
   const { loadConfig, Server } = await import("../../src/server.ts");
-  const config = { ...loadConfig({ environment: {} }), port: Number(process.env["DOCS_PORT"]) };
+  const [port, grpcPort] = [Number(process.env["DOCS_PORT"]), Number(process.env["DOCS_GRPC_PORT"])];
+  const config = { ...loadConfig({ environment: {} }), port, grpcPort };
   const workflows = [welcome, report, trouble, nightly];
   const server = await Server.start(config, { store: sqlite("./server.db"), jobs, workflows });
   await server.engine.startWorkflow(trouble, undefined);

@@ -88,7 +88,7 @@ export const operationText = defineText({
     params: "修改参数",
     paramsSays: (task: string) => `${task} 尚未开始，将以这些参数运行。`,
     paramsField: "参数（JSON）",
-    event: "触发事件",
+    event: "发送事件",
     eventSays: "事件会保留，直到代码等待该名称的事件。",
     eventName: "名称",
     eventData: "数据（JSON）",

@@ -126,7 +126,7 @@ export const systemText = defineText({
     resumeSays: (id: string) => `${id} 从现在起重新启动运行。`,
     trigger: "立即运行",
     triggerSays: (id: string) => `在到期时间之外，立即启动 ${id} 的一次运行。`,
-    backfill: "回填",
+    backfill: "补跑",
     backfillSays: (id: string) => `按时间先后补跑 ${id} 在过去某段时间内的到期时间。`,
     from: "从（YYYY-MM-DD hh:mm）",
     to: "到（YYYY-MM-DD hh:mm）",

@@ -64,7 +64,7 @@ export const whyText = defineText({
     domain: (task: string, domain: string, running: number, size: number, ahead: number) =>
       `${task}：业务域 ${domain} 已满，${running}/${size} 执行中，${ahead} 个等待`,
     noWorker: (task: string, text: string) => `${task} 等待：${text}`,
-    limit: (task: string, max: number) => `${task}：该实例的 ${max} 个并发位已占满`,
+    limit: (task: string, max: number) => `${task}：该实例的 ${max} 个并发名额已占满`,
     other: (task: string, text: string) => `${task} 等待：${text}`,
     instance: (text: string) => `等待：${text}`,
     pausedBy: (by: string) => `由 ${by} 暂停`,
