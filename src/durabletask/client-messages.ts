@@ -1,3 +1,5 @@
+import { failureDetails } from "./failure-details.ts";
+import { historyEvent } from "./history-messages.ts";
 import {
   flag,
   integer,
@@ -36,27 +38,6 @@ export const statusNumbers = {
   SUSPENDED: 7,
 } as const;
 export type OrchestrationStatus = keyof typeof statusNumbers;
-
-/** `innerFailure` is nested up to the depth that the codec reads. */
-export interface FailureDetails {
-  errorType: string;
-  errorMessage: string;
-  stackTrace: string | undefined;
-  innerFailure: FailureDetails | undefined;
-  isNonRetriable: boolean;
-}
-
-export const failureDetails: Message<FailureDetails> = message<FailureDetails>({
-  errorType: text(1),
-  errorMessage: text(2),
-  stackTrace: optionalText(3),
-  innerFailure: optional<FailureDetails>(4, {
-    decode: (bytes) => failureDetails.decode(bytes),
-    encode: (value) => failureDetails.encode(value),
-    readFrom: (reader) => failureDetails.readFrom(reader),
-  }),
-  isNonRetriable: flag(5),
-});
 
 /** Microsoft's policy lists statuses that may be replaced; an older one says with `action` what happens to them. */
 const reusePolicy = message({ statuses: integers(1), action: integer(2) });
@@ -133,6 +114,48 @@ export const purgeInstancesRequest = message({
 export type PurgeInstancesRequest = ValueOf<typeof purgeInstancesRequest>;
 
 export const purgeInstancesResponse = message({ deletedCount: integer(1), isComplete: optionalFlag(2) });
+
+// Histories and lists
+
+/** Microsoft only; the answer is a stream. */
+export const streamHistoryRequest = message({ instanceId: text(1) });
+export const historyChunk = message({ events: list(1, historyEvent) });
+
+/** Dapr only. */
+export const getHistoryRequest = message({ instanceId: text(1) });
+export const getHistoryResponse = message({ events: list(1, historyEvent) });
+
+/** Microsoft only: ids of ended instances. */
+export const listInstanceIdsRequest = message({
+  statuses: integers(1),
+  completedFrom: optionalTime(2),
+  completedTo: optionalTime(3),
+  limit: integer(4),
+  lastKey: optionalText(5),
+});
+export const listInstanceIdsResponse = message({ instanceIds: texts(1), lastKey: optionalText(2) });
+
+/** Dapr only, under a name that differs in one letter: ids of all instances. Its texts have no wrappers. */
+export const listAllIdsRequest = message({ continuationToken: text(1), limit: integer(2) });
+export const listAllIdsResponse = message({ instanceIds: texts(1), continuationToken: text(2) });
+
+// Second runs
+
+/** Microsoft only. */
+export const restartInstanceRequest = message({ instanceId: text(1), hasNewId: flag(2) });
+export const restartInstanceResponse = message({ instanceId: text(1) });
+export const rewindInstanceRequest = message({ instanceId: text(1), reason: optionalText(2) });
+
+/** Dapr only. */
+export const rerunRequest = message({
+  sourceId: text(1),
+  eventId: integer(2),
+  newId: text(3),
+  input: optionalText(4),
+  overwritesInput: flag(5),
+});
+export type RerunRequest = ValueOf<typeof rerunRequest>;
+export const rerunResponse = message({ newId: text(1) });
 
 /** `grpc.health.v1`: 1 is SERVING, 2 NOT_SERVING. */
 export const healthResponse = message({ status: integer(1) });

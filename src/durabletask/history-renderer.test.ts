@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Step } from "../kernel/code/step.ts";
 import type { Event } from "../kernel/event.ts";
+import { historyEvent } from "./history-messages.ts";
 import { HistoryRenderer } from "./history-renderer.ts";
 import { stepsOf } from "./steps-of-actions.ts";
-import { historyEvent, orchestratorRequest, orchestratorResponse } from "./worker-messages.ts";
+import { orchestratorRequest, orchestratorResponse } from "./worker-messages.ts";
 
 const created: Event = {
   type: "InstanceCreated",
@@ -99,6 +100,43 @@ describe("the history of an instance, as an orchestration", () => {
     assert.deepEqual(kinds(events), ["orchestratorStarted", "executionStarted", "eventRaised"]);
     assert.notEqual(next.executionId, before);
     assert.equal(events[1]?.executionStarted?.version, undefined);
+  });
+
+  test("of one that runs on from a past has the times of that past, and shows a child once", () => {
+    const forked: Event = { ...created, forkedFrom: { id: "@acme/o-1", generation: 1, times: [10, 10, 10, 20, 20] } };
+    const child: Event = { type: "TaskAdded", node: { nodeId: 0, nodeType: 3, workflowName: "child" } };
+    const childStarted = (attempt: number): Event => ({ type: "ChildStarted", task: 1, attempt, childId: "@acme/c" });
+    const succeeded: Event = { type: "TaskSucceeded", task: 0, attempt: 1 };
+    const events = [forked, started, activity, succeeded, child, childStarted(1), childStarted(2)];
+    const whole = renderer().render({ turn: 0, at: 99, events });
+    assert.deepEqual(kinds(whole), [
+      "orchestratorStarted",
+      "executionStarted",
+      "taskScheduled",
+      "orchestratorStarted",
+      "taskCompleted",
+      "childCreated",
+    ]);
+    assert.deepEqual(
+      whole.map(({ at }) => at),
+      [10, 10, 10, 20, 20, 99],
+    );
+    const inParts = renderer();
+    assert.deepEqual(
+      events.flatMap((event) => inParts.render({ turn: 0, at: 99, events: [event] })),
+      whole,
+    );
+  });
+
+  test("keeps tags from its code, and gives them on with a new beginning", () => {
+    const history = renderer();
+    const tags: Event = { type: "EventRaised", name: "durabletask.tags", data: '{"team":"looms"}' };
+    const events = history.render({ turn: 0, at: 1, events: [created, started, tags] });
+    assert.deepEqual(kinds(events), ["orchestratorStarted", "executionStarted"]);
+    assert.deepEqual(events[1]?.executionStarted?.tags, new Map([["team", "looms"]]));
+    const anew = steps("1215 0801 3211 0802 1203 0a0137 2a08 8a0105 0a03 676f6f", history);
+    assert.equal(anew[0]?.type, "continue");
+    assert.deepEqual(anew[0].events, [{ name: "durabletask.tags", data: '{"team":"looms"}' }, { name: "goo" }]);
   });
 
   test("is written as the protocol has it", () => {

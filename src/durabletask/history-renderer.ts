@@ -1,16 +1,16 @@
 import { createHash } from "node:crypto";
 import { localName } from "../base/namespace.ts";
-import type { Event, InstanceContinued, InstanceCreated, InstanceEnded } from "../kernel/event.ts";
+import type { Event, InstanceContinued, InstanceCreated, InstanceEnded, KeptEvent } from "../kernel/event.ts";
 import type { Failure } from "../kernel/failure.ts";
 import type { NodeSpec } from "../kernel/node-spec.ts";
 import type { Payload } from "../kernel/payload.ts";
 import { kindOf } from "../kernel/task-definition.ts";
 import { statusNumbers } from "./client-messages.ts";
-import { idOfMark } from "./event-marks.ts";
+import { idOfMark, tagsEvent, tagsOf } from "./event-marks.ts";
+import type { HistoryEvent } from "./history-messages.ts";
 import type { Given } from "./message.ts";
 import { activityName, orchestratorVersion } from "./names.ts";
 import { detailsOf } from "./payloads.ts";
-import type { HistoryEvent } from "./worker-messages.ts";
 
 /** Events of one turn. Large values are in them as text. */
 export interface EventsOfTurn {
@@ -46,16 +46,21 @@ const statusOfEnd = {
  */
 export class HistoryRenderer {
   readonly #options: RendererOptions;
-  #startedTurn = -1;
+  #startedTurn = "";
   #first: InstanceCreated | InstanceContinued | undefined;
   #isContinued = false;
   #executionId = "";
   /** The ids of tasks and timers, by their numbers here. */
   readonly #taskIds: number[] = [];
   readonly #nodes: NodeSpec[] = [];
+  /** Tasks that are children and have been shown as such: one that is retried is the same child. */
+  readonly #children = new Set<number>();
+  /** Times of the copied events that are still to come, in an instance that began with some. */
+  #copiedTimes: number[] | undefined;
   readonly #timers: { readonly id: number; readonly dueAt: number }[] = [];
   #nextId = 1;
   #customStatus: string | undefined;
+  #tags: ReadonlyMap<string, string> = new Map();
 
   constructor(options: RendererOptions) {
     this.#options = options;
@@ -76,13 +81,47 @@ export class HistoryRenderer {
     return this.#nextId;
   }
 
+  /** True if the instance began with events of another one, or of itself. */
+  get hasCopied(): boolean {
+    return this.#copiedTimes !== undefined;
+  }
+
+  get tags(): ReadonlyMap<string, string> {
+    return this.#tags;
+  }
+
   get customStatus(): string | undefined {
     return this.#customStatus;
   }
 
   render({ at, turn, events }: EventsOfTurn): Rendered[] {
     const rendered: Rendered[] = [];
+    let place = 0;
+    while (place < events.length) {
+      const start = place;
+      const copiedAt = this.#copiedAt(events[place]);
+      // Events that were copied together have the times that they had elsewhere.
+      do place++;
+      while (place < events.length && this.#copiedTimes?.[place - start] === copiedAt);
+      const part = events.slice(start, place);
+      this.#copiedTimes?.splice(0, part.length);
+      const time = copiedAt === undefined ? `${turn}` : `${turn} ${copiedAt}`;
+      rendered.push(...this.#renderPart({ at: copiedAt ?? at, turn: time, events: part }));
+    }
+    return rendered;
+  }
+
+  /** The time that the event had in the instance from which it was copied; undefined for an event that was not copied. */
+  #copiedAt(event: Event | undefined): number | undefined {
+    if (event?.type === "InstanceCreated" && event.forkedFrom?.times !== undefined)
+      this.#copiedTimes = [...event.forkedFrom.times];
+    return this.#copiedTimes?.[0];
+  }
+
+  #renderPart({ at, turn, events }: { at: number; turn: string; events: readonly Event[] }): Rendered[] {
+    const rendered: Rendered[] = [];
     const time = Math.max(at, ...events.map((event) => this.#dueAt(event)));
+    for (const event of events) this.#noteTags(event);
     for (const event of events) {
       const arrivals = this.#arrivals(event, at);
       if (arrivals.length > 0 && this.#startedTurn !== turn) {
@@ -94,6 +133,13 @@ export class HistoryRenderer {
       if (done !== undefined) rendered.push({ ...done, at });
     }
     return rendered;
+  }
+
+  /** The tags come right after the start that they belong to. */
+  #noteTags(event: Event): void {
+    const kept: readonly KeptEvent[] = event.type === "EventRaised" ? [event] : eventsOf(event);
+    const given = kept.find(({ name }) => name === tagsEvent);
+    if (given !== undefined && this.#tags.size === 0) this.#tags = tagsOf(given.data);
   }
 
   /** A timer is not seen before it is due, whatever the clock of the turn says. */
@@ -112,10 +158,7 @@ export class HistoryRenderer {
         this.#begin(event, at);
         this.#isContinued = true;
         this.#customStatus = event.customStatus;
-        return [
-          this.#executionStarted(event),
-          ...(event.events ?? []).map(({ name, data }) => ({ eventRaised: { name, input: textOf(data) } })),
-        ];
+        return [this.#executionStarted(event), ...(event.events ?? []).flatMap((kept) => this.#raised(kept))];
       case "InstanceStarted":
         return this.#first === undefined || this.#isContinued ? [] : [this.#executionStarted(this.#first)];
       case "TimerFired": {
@@ -123,7 +166,7 @@ export class HistoryRenderer {
         return [{ timerFired: { timerId: id, fireAt: dueAt } }];
       }
       case "EventRaised":
-        return [{ eventRaised: { name: event.name, input: textOf(event.data) } }];
+        return this.#raised(event);
       case "CancelRequested":
         return event.isHeld === true ? [] : [{ executionTerminated: { input: JSON.stringify(event.reason) } }];
       case "InstancePaused":
@@ -133,6 +176,10 @@ export class HistoryRenderer {
       default:
         return this.#endsOfTasks(event);
     }
+  }
+
+  #raised({ name, data }: KeptEvent): Rendered[] {
+    return name === tagsEvent ? [] : [{ eventRaised: { name, input: textOf(data) } }];
   }
 
   #endsOfTasks(event: Event): Rendered[] {
@@ -176,6 +223,7 @@ export class HistoryRenderer {
           parent: { taskScheduledId: parent.task + 1, instance: { instanceId: localName(parent.id) } },
         }),
         ...(traceparent !== undefined && { parentTrace: { traceParent: traceparent } }),
+        ...(this.#tags.size > 0 && { tags: this.#tags }),
       },
     };
   }
@@ -224,7 +272,9 @@ export class HistoryRenderer {
     return { eventId, taskScheduled: { name: activityName(node.jobName ?? ""), input: node.nodeParams } };
   }
 
-  #childCreated(task: number, childId: string): Rendered {
+  #childCreated(task: number, childId: string): Rendered | undefined {
+    if (this.#children.has(task)) return undefined;
+    this.#children.add(task);
     const { workflowName = "", workflowVersion, nodeParams: input } = this.#nodes[task] ?? {};
     const version = workflowVersion === undefined ? undefined : orchestratorVersion(workflowVersion);
     const child = { instanceId: localName(childId), name: localName(workflowName), version, input };
@@ -243,6 +293,10 @@ export class HistoryRenderer {
     const node = this.#nodes[task];
     return node !== undefined && kindOf(node) === "nested";
   }
+}
+
+function eventsOf(event: Event): readonly KeptEvent[] {
+  return event.type === "InstanceContinued" ? (event.events ?? []) : [];
 }
 
 /** A value that is kept apart from its history has no text here; those who render histories read it first. */

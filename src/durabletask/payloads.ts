@@ -1,5 +1,5 @@
 import type { Failure } from "../kernel/failure.ts";
-import type { FailureDetails } from "./client-messages.ts";
+import type { FailureDetails } from "./failure-details.ts";
 
 export function failureOf({
   errorType,

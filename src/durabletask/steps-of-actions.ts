@@ -5,8 +5,9 @@ import type { KeptEvent } from "../kernel/event.ts";
 import type { Failure } from "../kernel/failure.ts";
 import type { NodeSpec } from "../kernel/node-spec.ts";
 import { nodeTypes } from "../kernel/task-definition.ts";
-import { type FailureDetails, statusNumbers } from "./client-messages.ts";
-import { markOfId } from "./event-marks.ts";
+import { statusNumbers } from "./client-messages.ts";
+import { markOfId, tagsEvent, tagsText } from "./event-marks.ts";
+import type { FailureDetails } from "./failure-details.ts";
 import type { HistoryRenderer } from "./history-renderer.ts";
 import { activityJob, workflowVersion } from "./names.ts";
 import { failureOf, jsonOf, parsed } from "./payloads.ts";
@@ -24,7 +25,7 @@ export interface ActionsContext {
   /** Qualified. */
   readonly instanceId: string;
   /** Has rendered the history that the orchestrator has seen. */
-  readonly history: Pick<HistoryRenderer, "taskCount" | "nextId" | "customStatus">;
+  readonly history: Pick<HistoryRenderer, "taskCount" | "nextId" | "customStatus" | "tags">;
   readonly known: KnownNames;
 }
 
@@ -50,7 +51,7 @@ export function stepsOf(
   const entity = actions.find(({ sendEntityMessage }) => sendEntityMessage !== undefined);
   const last = actions.find(({ complete }) => complete !== undefined)?.complete;
   if (entity !== undefined) steps.push({ type: "fail", failure: noEntities });
-  else if (last !== undefined) steps.push(lastStepOf(last));
+  else if (last !== undefined) steps.push(lastStepOf(last, context.history.tags));
   return steps;
 }
 
@@ -108,7 +109,10 @@ function activityNode(
   return { nodeId, nodeName: name, jobName: activityJob(name), timeoutSeconds: durationSecondsMax, ...params };
 }
 
-function lastStepOf({ status, result, failure, carryoverEvents }: CompleteAction): Step {
+function lastStepOf(
+  { status, result, failure, carryoverEvents }: CompleteAction,
+  tags: ReadonlyMap<string, string>,
+): Step {
   const output = jsonOf(result);
   switch (status) {
     case statusNumbers.COMPLETED:
@@ -118,6 +122,7 @@ function lastStepOf({ status, result, failure, carryoverEvents }: CompleteAction
         const data = jsonOf(eventRaised?.input);
         return eventRaised === undefined ? [] : [{ name: eventRaised.name, ...(data !== undefined && { data }) }];
       });
+      if (tags.size > 0) events.unshift({ name: tagsEvent, data: tagsText(tags) });
       return { type: "continue", events, ...(output !== undefined && { input: output }) };
     }
     case statusNumbers.TERMINATED:

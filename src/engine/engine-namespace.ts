@@ -54,9 +54,11 @@ import {
 } from "./argument-check.ts";
 import type { Assembly } from "./assembly.ts";
 import { ClusterOverview } from "./cluster-overview.ts";
+import { CodeForks } from "./code-forks.ts";
 import { CodeStarts } from "./code-starts.ts";
 import { Completions } from "./completions.ts";
 import type { Executor } from "./executor.ts";
+import { beforeTask } from "./forked-events.ts";
 import { type HistoryEntry, InstanceCalls } from "./instance-calls.ts";
 import type { InstanceChange } from "./instance-change.ts";
 import type { InstanceOperations } from "./instance-operations.ts";
@@ -106,6 +108,7 @@ export class EngineNamespace extends Completions implements InstanceOperations {
   readonly #instances: InstanceCalls;
   readonly #starts: InstanceStarts;
   readonly #codeStarts: CodeStarts;
+  readonly #forks: CodeForks;
   readonly #purging: Purging;
   readonly #subscriptions: Subscriptions;
 
@@ -123,14 +126,13 @@ export class EngineNamespace extends Completions implements InstanceOperations {
       namespace,
       app,
       state,
-      store,
       clock,
       random,
       submission,
-      definitions,
       calls,
       outage,
     });
+    this.#forks = new CodeForks({ namespace, app, store, definitions, calls });
     this.#codeStarts = new CodeStarts({ namespace, app, state, code, submission, calls, instances: this.#instances });
     this.#purging = new Purging(namespace, this.#instances, calls);
     this.#subscriptions = new Subscriptions(parts, namespace, this.#instances);
@@ -264,7 +266,9 @@ export class EngineNamespace extends Completions implements InstanceOperations {
   ): Promise<WorkflowHandle<Output>> {
     checkFork(options);
     const identity = await this.#instances.read({ type: "GetIdentity", id: instanceId });
-    const id = await this.#starts.fork({ id: instanceId, ...identity }, options);
+    const { instanceId: id = this.#starts.newId(), fromTask } = options;
+    const given = { id, isGivenId: options.instanceId !== undefined, choose: beforeTask(instanceId, fromTask) };
+    await this.#forks.fork({ id: instanceId, ...identity }, given);
     return new WorkflowHandle(this, id);
   }
 

@@ -1,5 +1,6 @@
+import { assert } from "../base/assert.ts";
 import { EngineError } from "../base/error.ts";
-import { localName } from "../base/namespace.ts";
+import type { ParentAddress } from "../kernel/address.ts";
 import type { Event, ForkedFrom } from "../kernel/event.ts";
 import { recordFlags } from "../kernel/flags.ts";
 import type { Fork } from "../kernel/input.ts";
@@ -10,28 +11,45 @@ import type { Store } from "../stores/store.ts";
 export interface ForkPoint {
   readonly fork: Fork;
   readonly input: string | undefined;
+  /** The parent of the source. */
+  readonly parent: ParentAddress | undefined;
 }
 
-/** The events of an instance before its code scheduled that task, with values as texts. `TASK_UNKNOWN`. */
+/** An event with its time. */
+export interface TimedEvent {
+  readonly event: Event;
+  readonly at: number;
+}
+
+/** The part of a history that a fork copies: the first event, which begins the generation, and any of those after it. */
+export type ChoosePast = (past: readonly TimedEvent[]) => readonly TimedEvent[];
+
+/** Chooses the events before the code scheduled that task. `TASK_UNKNOWN`. */
+export function beforeTask(instanceId: string, task: number): ChoosePast {
+  return (past) => {
+    let tasks = 0;
+    const end = past.findIndex(({ event }) => event.type === "TaskAdded" && tasks++ === task);
+    if (end !== -1) return past.slice(0, end);
+    throw new EngineError("TASK_UNKNOWN", `instance "${instanceId}" has no task number ${task} in its generation`);
+  };
+}
+
+/** The chosen events of an instance, with values as texts. */
 export async function forkPoint(
   store: Store,
   source: { readonly id: string; readonly key: number },
-  task: number,
+  choose: ChoosePast,
 ): Promise<ForkPoint> {
   const { turns } = await recordHistory(store, source);
   const events = turns.flatMap(({ at, events: ofTurn }) => ofTurn.map((event) => ({ event, at })));
   const first = events[0]?.event;
-  let tasks = 0;
-  const end = events.findIndex(({ event }) => event.type === "TaskAdded" && tasks++ === task);
-  if (end === -1 || (first?.type !== "InstanceCreated" && first?.type !== "InstanceContinued")) {
-    throw new EngineError(
-      "TASK_UNKNOWN",
-      `instance "${localName(source.id)}" has no task number ${task} in its generation`,
-    );
-  }
+  assert(
+    first?.type === "InstanceCreated" || first?.type === "InstanceContinued",
+    "a history begins with the first event of a generation",
+  );
   // Events that the source itself copied keep the times and random source of its own source.
   const earlier = first.type === "InstanceCreated" ? first.forkedFrom : undefined;
-  const timed = events.slice(0, end).map(({ event, at }, place) => ({ event, at: earlier?.times?.[place] ?? at }));
+  const timed = choose(events.map(({ event, at }, place) => ({ event, at: earlier?.times?.[place] ?? at })));
   const startedAt = timed[0]?.at as number;
   const kept = first.type === "InstanceContinued" ? (first.events ?? []) : [];
   const before = [
@@ -55,6 +73,7 @@ export async function forkPoint(
     },
     // Recorded histories hold their values.
     input: first.input as string | undefined,
+    parent: first.parent,
   };
 }
 

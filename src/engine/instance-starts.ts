@@ -1,16 +1,12 @@
 import type { Workflow } from "../authoring/workflow.ts";
 import type { Clock } from "../base/clock.ts";
-import { EngineError } from "../base/error.ts";
 import type { Random } from "../base/random.ts";
 import type { Writable } from "../base/writable.ts";
 import { qualify } from "../base/namespace.ts";
 import type { CallClient } from "../runtime/call-client.ts";
-import type { Definitions } from "../runtime/definitions.ts";
 import type { StartRequest } from "../runtime/instance-starter.ts";
-import type { Store } from "../stores/store.ts";
 import { SubmissionLimiter } from "./submission-limiter.ts";
 import type { EngineState } from "./engine-state.ts";
-import { forkPoint } from "./forked-events.ts";
 import type { OutageDeadline } from "./outage-deadline.ts";
 import { PendingStart } from "./pending-start.ts";
 import type { SubmitOptions } from "./start-options.ts";
@@ -22,11 +18,9 @@ export interface InstanceStartsParts {
   /** The application of instances whose start names none. */
   readonly app: string | undefined;
   readonly state: EngineState;
-  readonly store: Store;
   readonly clock: Clock;
   readonly random: Random;
   readonly submission: Submission;
-  readonly definitions: Definitions;
   readonly calls: CallClient;
   readonly outage: OutageDeadline;
 }
@@ -38,7 +32,7 @@ interface GivenStart {
   readonly taskParams: string | undefined;
 }
 
-/** Starts instances of DAGs, and forks instances of code workflows. */
+/** Starts instances of DAGs. */
 export class InstanceStarts {
   readonly #parts: InstanceStartsParts;
   readonly #limiter: SubmissionLimiter;
@@ -102,35 +96,6 @@ export class InstanceStarts {
       },
       pending,
     );
-  }
-
-  /** Returns the id of the new instance. `INSTANCE_STATE` for a DAG, `TASK_UNKNOWN`. */
-  async fork(
-    source: { readonly id: string; readonly key: number; readonly workflow: string; readonly version: string },
-    { fromTask, instanceId }: { readonly fromTask: number; readonly instanceId?: string },
-  ): Promise<string> {
-    const { definitions, store, calls, app } = this.#parts;
-    const definition = await definitions.load(source.workflow, source.version);
-    if (definition.kind === "dag") {
-      throw new EngineError("INSTANCE_STATE", `instance "${source.id}" is a DAG: rerun it from one of its tasks`);
-    }
-    const { fork, input } = await forkPoint(store, { id: this.#qualify(source.id), key: source.key }, fromTask);
-    const id = instanceId ?? this.newId();
-    await calls.start({
-      id: this.#qualify(id),
-      isGivenId: instanceId !== undefined,
-      reuse: false,
-      definition,
-      definitions: [],
-      input: {
-        context: {},
-        trigger: "api",
-        fork,
-        ...(app !== undefined && { app }),
-        ...(input !== undefined && { input }),
-      },
-    });
-    return id;
   }
 
   #qualify(id: string): string {

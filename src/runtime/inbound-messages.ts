@@ -13,10 +13,10 @@ import type { Definitions } from "./definitions.ts";
 import type { InstanceActor } from "./instance-actor.ts";
 import { type GivenToChild, type InstanceStarter, requestOfChild } from "./instance-starter.ts";
 import { unknownInstance } from "./instance-table.ts";
-import type { Message, Origin } from "./message.ts";
+import type { Origin } from "./message.ts";
 import { InboundOffset } from "./inbound-offset.ts";
 import { outboxMessageOf } from "./outbox-message-of.ts";
-import type { OutboxMessage, RaiseEvent, StartChildMessage, TellParentMessage } from "./outbox.ts";
+import type { OutboxMessage, RaiseEvent, StartChildMessage, TellChildMessage, TellParentMessage } from "./outbox.ts";
 import type { ShardInstances } from "./shard-instances.ts";
 import type { ShardState } from "./shard-state.ts";
 import type { SharedGates } from "./shared-gates.ts";
@@ -126,8 +126,7 @@ export class InboundMessages {
         };
         await this.#startChild(message, given, origin);
       } else if (message.kind === "tell-child") {
-        const { to, from, order } = message;
-        await this.#tellChild(to, from, { input: order, origin });
+        await this.#tellChild(message, origin);
       } else if (message.kind === "cancel-other") {
         const { to, reason } = message;
         await this.#parts.instances.deliver(to, { input: { type: "CancelInstance", reason }, origin });
@@ -223,15 +222,18 @@ export class InboundMessages {
   }
 
   /**
-   * The id of a child that code has chosen may be another instance's: `INSTANCE_UNKNOWN` if the parent has another key.
+   * The id of a child that code has chosen may be another instance's: `INSTANCE_UNKNOWN` if the parent has another key. A
+   * parent that runs on under its id has a new key, and takes its children over when it retries them.
    */
-  async #tellChild(id: string, parentKey: number, message: Message): Promise<void> {
+  async #tellChild({ to, from, order }: TellChildMessage, origin: Origin): Promise<void> {
     const { state, instances } = this.#parts;
+    const heir = order.type === "RetryInstance" ? order.parent?.id : undefined;
     const tell = (actor: InstanceActor): void => {
-      if (parentOf(actor)?.key !== parentKey) throw unknownInstance(id);
-      actor.tell(message);
+      const parent = parentOf(actor);
+      if (parent === undefined || (parent.key !== from && parent.id !== heir)) throw unknownInstance(to);
+      actor.tell({ input: order, origin });
     };
-    await state.retryWhileOpen(() => instances.withActor(id, tell));
+    await state.retryWhileOpen(() => instances.withActor(to, tell));
   }
 
   /** Finds an instance that is a child of the parent, whatever task started it. */

@@ -7,7 +7,8 @@ import type { Tasks } from "./orchestrations.rig.ts";
  * each replaces global tables of the others.
  */
 export interface TaskHubClient {
-  scheduleNewOrchestration(name: string, input?: unknown, instanceId?: string, startAt?: Date): Promise<string>;
+  /** Options instead of an id are Microsoft's only. */
+  scheduleNewOrchestration(name: string, input?: unknown, instanceId?: string | StartOptions): Promise<string>;
   getOrchestrationState(id: string, fetchPayloads?: boolean): Promise<SdkState | undefined>;
   waitForOrchestrationStart(
     id: string,
@@ -26,7 +27,28 @@ export interface TaskHubClient {
   purgeOrchestration(value: unknown): Promise<{ readonly deletedInstanceCount: number } | undefined>;
   /** Microsoft's only. */
   getAllInstances?(filter?: unknown): AsyncIterable<SdkState>;
+  getOrchestrationHistory?(id: string): Promise<readonly SdkEvent[]>;
+  listInstanceIds?(options: object): Promise<SdkPage>;
+  restartOrchestration?(id: string, withNewId?: boolean): Promise<string>;
+  rewindInstance?(id: string, reason: string): Promise<void>;
   stop(): Promise<void>;
+}
+
+export interface StartOptions {
+  readonly instanceId?: string;
+  readonly version?: string;
+  readonly tags?: Readonly<Record<string, string>>;
+}
+
+export interface SdkEvent {
+  readonly type: string;
+  readonly eventId: number;
+}
+
+export interface SdkPage {
+  readonly values: readonly string[];
+  readonly hasMoreResults: boolean;
+  readonly continuationToken?: string;
 }
 
 export interface SdkState {
@@ -36,6 +58,7 @@ export interface SdkState {
   readonly serializedInput?: string;
   readonly serializedOutput?: string;
   readonly serializedCustomStatus?: string;
+  readonly tags?: Readonly<Record<string, string>>;
   readonly failureDetails?: { readonly message: string; readonly errorType: string; readonly stackTrace?: string };
 }
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { hasCode } from "../../src/base/error.ts";
-import { forkPoint } from "../../src/engine/forked-events.ts";
+import { beforeTask, forkPoint } from "../../src/engine/forked-events.ts";
 import type { Event, InstanceContinued, InstanceCreated } from "../../src/kernel/event.ts";
 import type { Store } from "../../src/stores/store.ts";
 
@@ -45,7 +45,7 @@ describe("where an instance goes on from another", () => {
         [succeeded, added],
       ]),
       source,
-      1,
+      beforeTask("s", 1),
     );
     assert.equal(input, "1");
     assert.deepEqual(fork, {
@@ -59,7 +59,7 @@ describe("where an instance goes on from another", () => {
       [created, started, added],
       [{ type: "ParentChanged", parent }, succeeded, added],
     ];
-    const { fork } = await forkPoint(storeOf(turns), source, 1);
+    const { fork } = await forkPoint(storeOf(turns), source, beforeTask("s", 1));
     assert.deepEqual(
       fork.events.map(({ type }) => type),
       ["TaskAdded", "TaskSucceeded"],
@@ -76,7 +76,7 @@ describe("where an instance goes on from another", () => {
       trigger: "api",
       events: [{ name: "e", data: "1" }],
     };
-    const { fork, input } = await forkPoint(storeOf([[anew, added]]), source, 0);
+    const { fork, input } = await forkPoint(storeOf([[anew, added]]), source, beforeTask("s", 0));
     assert.equal(input, undefined);
     assert.deepEqual(fork, {
       from: { id: "s", generation: 3, times: [1000, 1000, 1000] },
@@ -87,16 +87,16 @@ describe("where an instance goes on from another", () => {
   test("itself has the times and the chance of the one it went on from, however many stand between", async () => {
     const of = (forkedFrom: InstanceCreated["forkedFrom"]): Store =>
       storeOf([[{ ...created, ...(forkedFrom && { forkedFrom }) }, started, added], [added]]);
-    const first = await forkPoint(of({ id: "o", generation: 2, times: [5, 5, 7] }), source, 1);
+    const first = await forkPoint(of({ id: "o", generation: 2, times: [5, 5, 7] }), source, beforeTask("s", 1));
     const randomOf = { id: "o", generation: 2 };
     assert.deepEqual(first.fork.from, { id: "s", generation: 1, times: [5, 5, 7], randomOf });
-    const second = await forkPoint(of(first.fork.from), { id: "t", key: 7 }, 1);
+    const second = await forkPoint(of(first.fork.from), { id: "t", key: 7 }, beforeTask("t", 1));
     assert.deepEqual(second.fork.from, { id: "t", generation: 1, times: [5, 5, 7], randomOf });
   });
 
   test("is a task that there is", async () => {
     await assert.rejects(
-      forkPoint(storeOf([[created, started, added]]), source, 1),
+      forkPoint(storeOf([[created, started, added]]), source, beforeTask("s", 1)),
       (error) => hasCode(error, "TASK_UNKNOWN") && /instance "s" has no task number 1/.test(error.message),
     );
   });

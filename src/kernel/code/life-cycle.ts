@@ -1,9 +1,9 @@
 import { earlier, momentAfter } from "../../base/time-limits.ts";
 import type { Writable } from "../../base/writable.ts";
 import { withdrawJobs } from "../dispatched-jobs.ts";
-import type { Event, InstanceCreated } from "../event.ts";
+import type { InstanceCreated } from "../event.ts";
 import { recordFlags } from "../flags.ts";
-import type { PauseInstance, Refusal, RetryInstance, StartInstance, TimerDue } from "../input.ts";
+import type { Fork, PauseInstance, Refusal, RetryInstance, StartInstance, TimerDue } from "../input.ts";
 import { followParent } from "../parent.ts";
 import { refuseIfEnded, refuseIfStarted, stateRefusal } from "../refusals.ts";
 import { refuseDeep } from "../size-limits.ts";
@@ -42,7 +42,7 @@ export function start(transition: CodeTransition, options: StartInstance): void 
   // A fork is never queued: the events that it copies have no place to wait in.
   if (admission === "queue" && fork === undefined) return;
   transition.emit({ type: "InstanceStarted", ...newDeadline(transition) });
-  if (fork !== undefined) copyFork(transition, fork.events);
+  if (fork !== undefined) copyFork(transition, fork);
 }
 
 function refuse(transition: CodeTransition, { refuse: policy, reason }: Refusal): void {
@@ -59,17 +59,19 @@ export function admit(transition: CodeTransition, refusal: Refusal | undefined):
 
 /**
  * Copies the events of the instance that this one is forked from. Tasks that were in flight there are scheduled again
- * here; so is a child that waited for another attempt, because that child belongs to the other instance.
+ * here; so is a child that waited for another attempt, because that child belongs to the other instance. An instance
+ * that runs on under its own id keeps its children, and retries them.
  */
-function copyFork(transition: CodeTransition, events: readonly Event[]): void {
-  const { state } = transition;
+function copyFork(transition: CodeTransition, { from, events }: Fork): void {
+  const { state, identity } = transition;
   for (const event of events) transition.emit(event);
   if (state.status === "Paused") transition.emit({ type: "InstanceResumed" });
   const tasks = state.tasksInFlight();
   if (tasks.length > 0) transition.emit({ type: "TasksWithdrawn", tasks });
   const children = [...state.retryWaits.numbers].filter((task) => state.isChild(task));
   if (children.length > 0) transition.emit({ type: "RetriesDue", tasks: children });
-  scheduleAnew(transition);
+  if (from.id === identity.id) schedule(transition);
+  else scheduleAnew(transition);
 }
 
 function newDeadline({ state, turn }: CodeTransition): { deadline?: number } {

@@ -3,18 +3,32 @@ import {
   createInstanceRequest,
   createInstanceResponse,
   empty,
+  getHistoryRequest,
+  getHistoryResponse,
   getInstanceRequest,
   getInstanceResponse,
+  historyChunk,
+  listAllIdsRequest,
+  listAllIdsResponse,
+  listInstanceIdsRequest,
+  listInstanceIdsResponse,
   pauseRequest,
   purgeInstancesRequest,
   purgeInstancesResponse,
   queryInstancesRequest,
   queryInstancesResponse,
   raiseEventRequest,
+  rerunRequest,
+  rerunResponse,
+  restartInstanceRequest,
+  restartInstanceResponse,
+  rewindInstanceRequest,
+  streamHistoryRequest,
   terminateRequest,
 } from "../../durabletask/client-messages.ts";
 import { HttpError } from "../request/http-error.ts";
-import { type HubCall, unary, type UnaryMethod } from "./grpc-method.ts";
+import { type HubCall, type StreamMethod, unary, type UnaryMethod } from "./grpc-method.ts";
+import { chunksOf } from "./instance-history.ts";
 
 const change = { kind: "change", role: "operator" } as const;
 const read = { kind: "read", role: "viewer" } as const;
@@ -87,9 +101,72 @@ export const clientMethods: Readonly<Record<string, UnaryMethod>> = {
     response: queryInstancesResponse,
     run: async ({ query }, { hub }) => {
       if (query === undefined) throw new HttpError("REQUEST_INVALID", "the request has no query");
-      return await hub.query(query);
+      return await hub.lists.query(query);
     },
   }),
+  ListInstanceIds: unary({
+    ...read,
+    request: listInstanceIdsRequest,
+    response: listInstanceIdsResponse,
+    run: async (request, { hub }) => {
+      const { instanceIds, next } = await hub.lists.ended(request);
+      return { instanceIds, lastKey: next };
+    },
+  }),
+  ListInstanceIDs: unary({
+    ...read,
+    request: listAllIdsRequest,
+    response: listAllIdsResponse,
+    run: async ({ limit, continuationToken }, { hub }) => {
+      const { instanceIds, next } = await hub.lists.all(limit, continuationToken);
+      return { instanceIds, continuationToken: next };
+    },
+  }),
+  GetInstanceHistory: unary({
+    ...read,
+    request: getHistoryRequest,
+    response: getHistoryResponse,
+    run: async ({ instanceId }, { hub }) => ({ events: await hub.history(instanceId) }),
+  }),
+  RestartInstance: unary({
+    ...change,
+    request: restartInstanceRequest,
+    response: restartInstanceResponse,
+    run: async ({ instanceId, hasNewId }, { hub }) => ({
+      instanceId: await hub.secondRuns.restart(instanceId, hasNewId),
+    }),
+  }),
+  RewindInstance: unary({
+    ...change,
+    request: rewindInstanceRequest,
+    response: empty,
+    run: async ({ instanceId }, { hub }) => {
+      await hub.secondRuns.rewind(instanceId);
+      return {};
+    },
+  }),
+  RerunWorkflowFromEvent: unary({
+    ...change,
+    request: rerunRequest,
+    response: rerunResponse,
+    run: async (request, { hub }) => ({ newId: await hub.secondRuns.rerun(request) }),
+  }),
+};
+
+/** Methods for clients whose answers are streams. */
+export const clientStreams: Readonly<Record<string, StreamMethod>> = {
+  StreamInstanceHistory: {
+    role: "viewer",
+    isChange: false,
+    open: (bytes, { hub, send, end, fail }) => {
+      const { instanceId } = streamHistoryRequest.decode(bytes);
+      hub.history(instanceId).then((events) => {
+        for (const chunk of chunksOf(events)) send(historyChunk.encode({ events: chunk }));
+        end();
+      }, fail);
+      return { close: () => undefined };
+    },
+  },
 };
 
 async function waitFor(

@@ -55,6 +55,8 @@ function targetOf(message: unknown): string | null {
 /** A call with a stream of answers. */
 export interface StreamMethod {
   readonly role: Role;
+  /** Reads have no entry in the audit log. */
+  readonly isChange: boolean;
   /** Opens the stream, which sends until it is closed. */
   readonly open: (bytes: Buffer, call: StreamCall) => { close(): void };
 }
@@ -69,4 +71,6 @@ export interface StreamCall {
   readonly send: (bytes: Buffer) => void;
   /** Ends the stream from this side. */
   readonly end: () => void;
+  /** Ends the stream with the status of an error. */
+  readonly fail: (error: unknown) => void;
 }

@@ -12,7 +12,7 @@ import type { Audit } from "../security/audit.ts";
 import type { AuditEntry } from "../security/audit-entry.ts";
 import type { Guard } from "../security/guard.ts";
 import type { TlsFiles } from "../security/tls-files.ts";
-import { clientMethods } from "./client-methods.ts";
+import { clientMethods, clientStreams } from "./client-methods.ts";
 import type { StreamMethod, UnaryMethod } from "./grpc-method.ts";
 import {
   type GrpcCall,
@@ -75,7 +75,10 @@ export class GrpcServer {
       "grpc.keepalive_timeout_ms": pingMs,
     });
     const streams = Object.fromEntries(
-      Object.entries(streamMethods).map(([name, method]) => [name, this.#streamHandler(name, method)]),
+      Object.entries({ ...clientStreams, ...streamMethods }).map(([name, method]) => [
+        name,
+        this.#streamHandler(name, method),
+      ]),
     );
     this.#addService(servicePath, { Hello: this.#open(empty.encode({})), ...this.#unaryHandlers() }, streams);
     this.#addService(healthPath, { Check: this.#open(healthResponse.encode({ status: serving })) });
@@ -159,7 +162,7 @@ export class GrpcServer {
       try {
         caller = this.#authorize(method, call);
         this.#openStream(method, call, caller);
-        void audit.append(entryOf(entry, caller, { status: 200, target: null }));
+        if (method.isChange) void audit.append(entryOf(entry, caller, { status: 200, target: null }));
       } catch (error) {
         const { refusal, answer } = refusedOf(error, logger);
         const refused = error instanceof HttpError ? (error.caller ?? caller) : caller;
@@ -172,7 +175,7 @@ export class GrpcServer {
 
   #openStream(method: StreamMethod, call: GrpcCall, caller: Caller): void {
     const { enter, stopping, clock, logger } = this.#parts;
-    const { hub, leave } = enter(caller.namespace, true);
+    const { hub, leave } = enter(caller.namespace, method.isChange);
     let isOpen = true;
     const close = (): void => {
       if (!isOpen) return;
@@ -187,11 +190,15 @@ export class GrpcServer {
       close();
       call.end();
     };
-    const tokenCheck = setInterval(() => {
-      const refusal = this.#refusalNow(method, call);
-      if (refusal === undefined || !isOpen) return;
+    const refuse = (refusal: GrpcRefusal): void => {
+      if (!isOpen) return;
       close();
       call.emit("error", refusal);
+    };
+    const fail = (error: unknown): void => refuse(refusedOf(error, logger).refusal);
+    const tokenCheck = setInterval(() => {
+      const refusal = this.#refusalNow(method, call);
+      if (refusal !== undefined) refuse(refusal);
     }, tokenCheckMs);
     stopping.addEventListener("abort", end);
     call.on("cancelled", close);
@@ -200,7 +207,7 @@ export class GrpcServer {
     try {
       const header = (name: string): string | undefined => textOf(call.metadata, name);
       const send = (bytes: Buffer): void => void (isOpen && call.write(bytes));
-      stream = method.open(call.request, { hub, caller, clock, logger, header, send, end });
+      stream = method.open(call.request, { hub, caller, clock, logger, header, send, end, fail });
     } catch (error) {
       close();
       throw error;

@@ -1,14 +1,11 @@
 import type { Given } from "../../durabletask/message.ts";
-import {
-  type FailureDetails,
-  type OrchestrationState,
-  type OrchestrationStatus,
-  statusNumbers,
-} from "../../durabletask/client-messages.ts";
+import { type OrchestrationState, type OrchestrationStatus, statusNumbers } from "../../durabletask/client-messages.ts";
+import type { FailureDetails } from "../../durabletask/failure-details.ts";
+import { tagsEvent, tagsOf } from "../../durabletask/event-marks.ts";
 import { isOrchestratorVersion, orchestratorVersion } from "../../durabletask/names.ts";
 import { detailsOf, parsed } from "../../durabletask/payloads.ts";
 import type { EngineNamespace } from "../../engine/engine-namespace.ts";
-import type { Event } from "../../kernel/event.ts";
+import type { Event, KeptEvent } from "../../kernel/event.ts";
 import type { Failure } from "../../kernel/failure.ts";
 import { hasEnded, type InstanceStatus } from "../../kernel/status.ts";
 import type { InstanceView } from "../../views/instance-view.ts";
@@ -42,27 +39,27 @@ export async function readState(
   view: InstanceView,
   withPayloads: boolean,
 ): Promise<Given<OrchestrationState>> {
+  const isOrchestration = isOrchestratorVersion(view.workflowVersion);
+  const beginning = isOrchestration || withPayloads ? await readBeginning(engine, view.instanceId) : undefined;
   return {
     instanceId: view.instanceId,
     name: view.workflowName,
-    version: isOrchestratorVersion(view.workflowVersion)
-      ? orchestratorVersion(view.workflowVersion)
-      : view.workflowVersion,
+    version: isOrchestration ? orchestratorVersion(view.workflowVersion) : view.workflowVersion,
     status: statusNumbers[orchestrationStatus(view)],
     created: view.createdAt,
     lastUpdated: view.endedAt ?? view.updatedAt,
     completed: view.endedAt,
     parentInstanceId: view.parentInstanceId,
-    ...(withPayloads && (await readPayloads(engine, view))),
+    ...(beginning !== undefined && { tags: beginning.tags }),
+    ...(withPayloads && { input: await beginning?.input(), ...(await readPayloads(engine, view)) }),
   };
 }
 
-type Payloads = Pick<Given<OrchestrationState>, "input" | "output" | "customStatus" | "failure">;
+type Payloads = Pick<Given<OrchestrationState>, "output" | "customStatus" | "failure">;
 
 async function readPayloads(engine: EngineNamespace, view: InstanceView): Promise<Payloads> {
   const { instanceId, status, customStatus, reason } = view;
   return {
-    input: await readInput(engine, instanceId),
     customStatus: textOrNone(customStatus),
     ...(status === "Success" && { output: textOrNone(await engine.awaitWorkflowInstance(instanceId)) }),
     ...(status === "Terminated" && reason !== undefined && { output: outputOfReason(reason) }),
@@ -74,12 +71,27 @@ function textOrNone(value: unknown): string | undefined {
   return value === undefined || value === null ? undefined : JSON.stringify(value);
 }
 
-/** The input of code, or the context of a DAG, as JSON. */
-async function readInput(engine: EngineNamespace, instanceId: string): Promise<string | undefined> {
+/** What the first turn of an instance tells. */
+interface Beginning {
+  readonly tags: ReadonlyMap<string, string>;
+  /** The input of code, or the context of a DAG, as JSON. */
+  readonly input: () => Promise<string | undefined>;
+}
+
+async function readBeginning(engine: EngineNamespace, instanceId: string): Promise<Beginning> {
   const [first] = await engine.getWorkflowInstanceHistory(instanceId, { limit: 1 });
-  const text = inputOf(first?.events ?? []);
-  if (typeof text !== "object") return text;
-  // It is large, so it is kept apart from the history.
+  const events = first?.events ?? [];
+  const raised = events.flatMap((event): readonly KeptEvent[] => {
+    if (event.type === "InstanceContinued") return event.events ?? [];
+    return event.type === "EventRaised" ? [event] : [];
+  });
+  const tags = tagsOf(raised.find(({ name }) => name === tagsEvent)?.data);
+  const text = inputOf(events);
+  return { tags, input: () => (typeof text === "object" ? readLargeInput(engine, instanceId) : Promise.resolve(text)) };
+}
+
+/** It is kept apart from the history. */
+async function readLargeInput(engine: EngineNamespace, instanceId: string): Promise<string | undefined> {
   const { turns } = await engine.exportWorkflowInstanceHistory(instanceId);
   const whole = inputOf(turns[0]?.events ?? []);
   return typeof whole === "string" ? whole : undefined;

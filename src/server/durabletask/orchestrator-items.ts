@@ -2,11 +2,12 @@ import type { Clock } from "../../base/clock.ts";
 import { messageOf } from "../../base/error.ts";
 import type { Logger } from "../../base/logger.ts";
 import { localName, namespaceOf } from "../../base/namespace.ts";
+import type { HistoryEvent } from "../../durabletask/history-messages.ts";
 import { HistoryRenderer } from "../../durabletask/history-renderer.ts";
 import type { Given } from "../../durabletask/message.ts";
 import { isOrchestratorVersion, orchestratorVersion } from "../../durabletask/names.ts";
 import { type KnownNames, stepsOf } from "../../durabletask/steps-of-actions.ts";
-import type { HistoryEvent, OrchestratorResponse } from "../../durabletask/worker-messages.ts";
+import type { OrchestratorResponse } from "../../durabletask/worker-messages.ts";
 import type { AskedTurn, CodeHost } from "../../dispatch/code-host.ts";
 import type { Step } from "../../kernel/code/step.ts";
 import type { TurnEvents, TurnSteps } from "../../kernel/code/turn-question.ts";
@@ -168,9 +169,11 @@ async function renderAll(
     if (page.next <= from) throw new Error(`the history of ${turn.question.instanceId} ends at event ${from}`);
     from = page.next;
   }
-  // What the last answer led to is recorded after the question that it answered, and is no news to the worker.
-  const begin = news.findIndex(({ orchestratorStarted }) => orchestratorStarted !== undefined);
-  past.push(...news.splice(0, begin === -1 ? news.length : begin));
+  // What the last answer led to is recorded after the question that it answered, and is no news to the worker. Nor is
+  // what an instance that runs on from a past has copied from there.
+  const begin = history.hasCopied && seen === first ? news.findLastIndex(({ eventId = 0 }) => eventId >= 0) + 1 : 0;
+  const start = news.findIndex(({ orchestratorStarted }, place) => place >= begin && orchestratorStarted !== undefined);
+  past.push(...news.splice(0, start === -1 ? news.length : start));
   return { past, news };
 }
 

@@ -4,6 +4,7 @@ import { EngineError, hasCode } from "../../base/error.ts";
 import { hasUnprintable, unprintableMessage } from "../../base/unprintable.ts";
 import type { CodeHost } from "../../dispatch/code-host.ts";
 import type { Link, LinkListener } from "../../dispatch/link.ts";
+import type { HistoryEvent } from "../../durabletask/history-messages.ts";
 import type { Given } from "../../durabletask/message.ts";
 import {
   type CreateInstanceRequest,
@@ -11,21 +12,23 @@ import {
   type PurgeInstancesRequest,
   statusNumbers,
 } from "../../durabletask/client-messages.ts";
+import { tagsEvent } from "../../durabletask/event-marks.ts";
 import { isOrchestratorVersion, workflowVersion } from "../../durabletask/names.ts";
 import type { KnownNames } from "../../durabletask/steps-of-actions.ts";
 import type { CodeHosting } from "../../engine/code-hosting.ts";
 import type { EngineNamespace } from "../../engine/engine-namespace.ts";
 import type { Step } from "../../kernel/code/step.ts";
-import { hasEnded, type InstanceStatus } from "../../kernel/status.ts";
-import type { InstanceFilter } from "../../stores/store.ts";
+import { hasEnded } from "../../kernel/status.ts";
 import type { InstanceView } from "../../views/instance-view.ts";
-import { cursorOf, placeOf } from "../http/cursor.ts";
 import { refuseScheduleInstance } from "../http/own-instances.ts";
 import { HttpError } from "../request/http-error.ts";
 import { deleteInstance } from "../routes/delete-instance.ts";
 import type { RouteParts } from "../routes/route-parts.ts";
 import { checkGivenId } from "../routes/start-instance.ts";
-import { instanceStatuses, orchestrationStatus, readState, reasonOfOutput } from "./orchestration-state.ts";
+import { readHistory } from "./instance-history.ts";
+import { InstanceLists } from "./instance-lists.ts";
+import { orchestrationStatus, readState, reasonOfOutput } from "./orchestration-state.ts";
+import { SecondRuns } from "./second-runs.ts";
 import { makeWorkItems } from "./work-item-stream.ts";
 
 export type TaskHubParts = Pick<RouteParts, "namespace" | "engine" | "store" | "taskLogs" | "clock"> & {
@@ -33,38 +36,31 @@ export type TaskHubParts = Pick<RouteParts, "namespace" | "engine" | "store" | "
   readonly hosting: () => CodeHosting;
 };
 
-export interface InstanceQuery {
-  readonly statuses: readonly number[];
-  readonly createdFrom: number | undefined;
-  readonly createdTo: number | undefined;
-  readonly limit: number;
-  readonly continuationToken: string | undefined;
-  readonly idPrefix: string | undefined;
-  readonly getInputsAndOutputs: boolean;
-}
-
 /** Clocks of clients may be ahead. */
 const clockToleranceMs = 5000;
-
-const pageMax = 1000;
-const pageDefault = 100;
 
 /** Actions of the older policy for ids that are taken. */
 const ignoreAction = 1;
 const terminateAction = 2;
 
-const endedStatuses: readonly InstanceStatus[] = ["Success", "Failed", "Terminated"];
-
 /** The operations of Durable Task's and Dapr's clients on the instances of one namespace, whatever started them. */
 export class TaskHub {
   /** Work items that workers have not answered. */
   readonly items = makeWorkItems();
+  readonly lists: InstanceLists;
+  readonly secondRuns: SecondRuns;
   readonly #parts: TaskHubParts;
   readonly #engine: EngineNamespace;
 
   constructor(parts: TaskHubParts) {
     this.#parts = parts;
     this.#engine = parts.engine;
+    this.lists = new InstanceLists(parts.engine);
+    this.secondRuns = new SecondRuns({
+      engine: parts.engine,
+      hosting: parts.hosting,
+      start: (request) => this.start(request),
+    });
   }
 
   /** Starts an instance and returns its id. The id of an ended instance may be used again. `INSTANCE_EXISTS`. */
@@ -83,20 +79,32 @@ export class TaskHub {
     }
   }
 
-  async #start({ instanceId, name, version, input, parentTrace }: CreateInstanceRequest): Promise<string> {
+  async #start(request: CreateInstanceRequest): Promise<string> {
+    const { instanceId, name, input, parentTrace } = request;
     const own = this.#findOwn(name);
-    const workflow = own ?? (await this.#parts.hosting().provideWorkflow(name, workflowVersion(version)));
     const traceparent = parentTrace?.traceParent;
     const options = {
       ...(instanceId !== "" && { instanceId, reuse: true }),
       ...(traceparent !== undefined && traceparent !== "" && { traceparent }),
     };
     const value = parseInput(input);
+    if (own === undefined) return await this.#startOrchestration(request, value, options);
     const started =
-      workflow instanceof Workflow
-        ? await this.#engine.submitWorkflow(workflow, { ...options, ...(value !== undefined && { params: value }) })
-        : await this.#engine.startWorkflow(workflow, value, options);
+      own instanceof Workflow
+        ? await this.#engine.submitWorkflow(own, { ...options, ...(value !== undefined && { params: value }) })
+        : await this.#engine.startWorkflow(own, value, options);
     return started.instanceId;
+  }
+
+  async #startOrchestration(
+    { name, version, tags }: CreateInstanceRequest,
+    input: unknown,
+    options: { readonly instanceId?: string; readonly traceparent?: string },
+  ): Promise<string> {
+    const hosting = this.#parts.hosting();
+    const workflow = await hosting.provideWorkflow(name, workflowVersion(version));
+    const event = { name: tagsEvent, data: Object.fromEntries(tags) };
+    return await hosting.start(workflow, input, { ...options, ...(tags.size > 0 && { event }) });
   }
 
   /** True if the policy keeps an active instance. An instance that the policy replaces is terminated. `INSTANCE_EXISTS`. */
@@ -157,6 +165,11 @@ export class TaskHub {
   async get(instanceId: string, withPayloads: boolean): Promise<Given<OrchestrationState> | undefined> {
     const view = await this.#find(instanceId);
     return view && (await readState(this.#engine, view, withPayloads));
+  }
+
+  /** The history of an instance of code, from its last new beginning on. `INSTANCE_UNKNOWN`, `INSTANCE_STATE` for a DAG. */
+  history(instanceId: string): Promise<Given<HistoryEvent>[]> {
+    return readHistory(this.#engine, instanceId);
   }
 
   /** Waits until the instance has started or ended. Undefined if there is none, or the signal was aborted first. */
@@ -220,7 +233,7 @@ export class TaskHub {
 
   /** Deletes ended instances and returns how many; an instance that is unknown or has not ended counts as none. */
   async purge({ instanceId, filter, batch, recursive }: PurgeInstancesRequest): Promise<number> {
-    const ids = filter === undefined ? [] : await this.#endedIds(filter);
+    const ids = filter === undefined ? [] : await this.lists.endedIds(filter);
     if (instanceId !== "") ids.push(instanceId);
     ids.push(...(batch?.instanceIds ?? []));
     let purged = 0;
@@ -235,49 +248,6 @@ export class TaskHub {
       if (hasCode(error, "INSTANCE_UNKNOWN") || hasCode(error, "INSTANCE_STATE")) return 0;
       throw error;
     }
-  }
-
-  async #endedIds(filter: NonNullable<PurgeInstancesRequest["filter"]>): Promise<string[]> {
-    const asked = instanceStatuses(filter.statuses).filter((status) => hasEnded(status));
-    if (filter.statuses.length > 0 && asked.length === 0) return [];
-    const ids: string[] = [];
-    let before: InstanceFilter["before"];
-    do {
-      const rows = await this.#engine.listWorkflowInstances({
-        status: asked.length === 0 ? endedStatuses : asked,
-        ...createdBetween(filter),
-        ...(before !== undefined && { before }),
-        limit: pageMax,
-      });
-      ids.push(...rows.map(({ id }) => id));
-      const last = rows.length < pageMax ? undefined : rows.at(-1);
-      before = last && { createdAt: last.createdAt, key: last.key };
-    } while (before !== undefined);
-    return ids;
-  }
-
-  /** Instances, newest first, and the token of the next page. */
-  async query(
-    query: InstanceQuery,
-  ): Promise<{ states: Given<OrchestrationState>[]; continuationToken: string | undefined }> {
-    const limit = query.limit > 0 ? Math.min(query.limit, pageMax) : pageDefault;
-    const status = instanceStatuses(query.statuses);
-    if (query.statuses.length > 0 && status.length === 0) return { states: [], continuationToken: undefined };
-    const place = placeOf<[number, number]>(tokenOf(query), ["number", "number"]);
-    const rows = await this.#engine.listWorkflowInstances({
-      ...(status.length > 0 && { status }),
-      ...createdBetween(query),
-      ...(query.idPrefix !== undefined && { idPrefix: query.idPrefix }),
-      ...(place && { before: { createdAt: place[0], key: place[1] } }),
-      limit: limit + 1,
-    });
-    const page = rows.slice(0, limit);
-    const last = rows.length > limit ? page.at(-1) : undefined;
-    const states = await Promise.all(page.map(({ id }) => this.get(id, query.getInputsAndOutputs)));
-    return {
-      states: states.filter((state) => state !== undefined),
-      continuationToken: last && cursorOf([last.createdAt, last.key]),
-    };
   }
 
   /** Changes an instance, unless it has ended. `INSTANCE_UNKNOWN`. */
@@ -301,22 +271,6 @@ export class TaskHub {
       throw error;
     }
   }
-}
-
-/** An empty token asks for the first page. */
-function tokenOf({ continuationToken }: InstanceQuery): string | undefined {
-  return continuationToken === "" ? undefined : continuationToken;
-}
-
-function createdBetween(filter: {
-  readonly createdFrom: number | undefined;
-  readonly createdTo: number | undefined;
-}): Pick<InstanceFilter, "createdFrom" | "createdTo"> {
-  const { createdFrom, createdTo } = filter;
-  return {
-    ...(createdFrom !== undefined && { createdFrom: Math.max(0, createdFrom) }),
-    ...(createdTo !== undefined && { createdTo: Math.max(0, createdTo) }),
-  };
 }
 
 /** Microsoft's server refuses it with this text, which its SDKs look for. */

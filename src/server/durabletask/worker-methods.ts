@@ -63,6 +63,7 @@ export const workerMethods: Readonly<Record<string, UnaryMethod>> = {
 export const streamMethods: Readonly<Record<string, StreamMethod>> = {
   GetWorkItems: {
     role: "worker",
+    isChange: true,
     open: (bytes, { hub, caller, clock, logger, header, send, end }) => {
       const request = getWorkItemsRequest.decode(bytes);
       const stream = new WorkItemStream({
