@@ -22,6 +22,8 @@ export interface EventsOfTurn {
 export interface RendererOptions {
   /** Qualified. */
   readonly instanceId: string;
+  /** The name of the parent's workflow, for a child. */
+  readonly parentName?: string | undefined;
   /** Adds pauses, which the server handles itself, so that workers do not hear of them. */
   readonly withPauses: boolean;
 }
@@ -200,8 +202,10 @@ export class HistoryRenderer {
   }
 
   #failed(task: number, failure: Failure): Rendered {
-    const failed = { taskScheduledId: this.#idOf(task), failure: detailsOf(failure) };
-    return this.#isChild(task) ? { childFailed: failed } : { taskFailed: failed };
+    const taskScheduledId = this.#idOf(task);
+    if (!this.#isChild(task)) return { taskFailed: { taskScheduledId, failure: detailsOf(failure) } };
+    // SDKs decide by the child's own failure whether to start another.
+    return { childFailed: { taskScheduledId, failure: detailsOf(failure.cause ?? failure) } };
   }
 
   #begin(event: InstanceCreated | InstanceContinued, at: number): void {
@@ -220,7 +224,11 @@ export class HistoryRenderer {
         input: textOf(input),
         instance: { instanceId, executionId: this.#executionId },
         ...(parent !== undefined && {
-          parent: { taskScheduledId: parent.task + 1, instance: { instanceId: localName(parent.id) } },
+          parent: {
+            taskScheduledId: parent.task + 1,
+            name: this.#options.parentName,
+            instance: { instanceId: localName(parent.id) },
+          },
         }),
         ...(traceparent !== undefined && { parentTrace: { traceParent: traceparent } }),
         ...(this.#tags.size > 0 && { tags: this.#tags }),

@@ -1,4 +1,5 @@
 import type { ParentAddress } from "./address.ts";
+import type { Failure } from "./failure.ts";
 import type { ContextPatch } from "./event.ts";
 import type { PauseInstance } from "./input.ts";
 import type { Payload } from "./payload.ts";
@@ -57,4 +58,6 @@ export interface TellParent {
   readonly patch?: ContextPatch;
   /** Return value of a code workflow. */
   readonly output?: Payload;
+  /** The failure with which code ended, shortened. */
+  readonly failure?: Failure;
 }

@@ -160,5 +160,7 @@ export interface ChildEnded extends TaskAttempt {
   readonly reason?: string;
   /** Outputs of a DAG by task name, as one JSON object; the return value of code. */
   readonly output?: Payload;
+  /** The failure with which code ended. */
+  readonly failure?: Failure;
   readonly patch?: ContextPatch;
 }

@@ -59,7 +59,7 @@ export abstract class InstanceBase extends TaskTable implements InstanceState {
   abstract successors(task: number): number;
 
   /** Result for the parent of an instance that ended in this status. */
-  abstract resultFor(status: EndStatus): Pick<TellParent, "output" | "patch">;
+  abstract resultFor(status: EndStatus): Pick<TellParent, "output" | "failure" | "patch">;
 
   /** Applies an event that only one kind of machine has, or that changes more than the fields above. */
   abstract applyOwn(event: OwnEvent, at: number): void;

@@ -150,12 +150,15 @@ function shorten(reason: string): string {
 }
 
 /** The failure of a task whose child did not succeed. */
-export function childFailure(state: InstanceState, { task, status, reason, isMissing }: ChildEnded): Failure {
+export function childFailure(
+  state: InstanceState,
+  { task, status, reason, isMissing, failure: cause }: ChildEnded,
+): Failure {
   const type = status === "Failed" ? "WORKFLOW_FAILED" : "WORKFLOW_TERMINATED";
   const because = reason === undefined ? "" : `: ${shorten(reason)}`;
   const how = isMissing ? "could not be started" : `ended in ${status}`;
   const message = `nested workflow instance "${localName(awaitedRecord(state, task).childId ?? "")}" ${how}${because}`;
-  return { type, message, retryable: true };
+  return { type, message, retryable: true, ...(cause !== undefined && { cause }) };
 }
 
 /**

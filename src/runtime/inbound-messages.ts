@@ -323,7 +323,7 @@ async function childEnded(
   message: TellParentMessage,
   read: (refs: readonly number[]) => Promise<string[]>,
 ): Promise<ChildEnded> {
-  const { task, attempt, generation, status, isMissing, reason, outputs, patch } = message;
+  const { task, attempt, generation, status, isMissing, reason, outputs, failure, patch } = message;
   const report = { type: "ChildEnded", task, attempt, generation } as const;
   const tooLarge = `the outputs of its tasks together take more than ${payloadBytesMax} bytes`;
   if (outputs !== undefined && bytesOf(outputs) > payloadBytesMax)
@@ -338,6 +338,7 @@ async function childEnded(
     status,
     ...(isMissing && { isMissing }),
     ...(output !== undefined && { output }),
+    ...(failure !== undefined && { failure }),
     ...(reason !== undefined && { reason }),
     ...(patch !== undefined && { patch: await readPatch(patch, read) }),
   };

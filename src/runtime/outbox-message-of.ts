@@ -21,7 +21,7 @@ export function outboxMessageOf(actor: InstanceActor, command: Command): OutboxM
       return { kind: "raise-event", from, to, name, ...(data !== undefined && { data }) };
     }
     case "TellParent": {
-      const { parent, status, reason, patch, output } = command;
+      const { parent, status, reason, patch, output, failure } = command;
       const { id: to, task, attempt, generation } = parent;
       const outputs = status === "Success" ? actor.outputs() : undefined;
       return {
@@ -34,6 +34,7 @@ export function outboxMessageOf(actor: InstanceActor, command: Command): OutboxM
         status,
         ...(outputs !== undefined && { outputs }),
         ...(output !== undefined && { output }),
+        ...(failure !== undefined && { failure }),
         ...(reason !== undefined && { reason }),
         ...(patch !== undefined && { patch }),
       };

@@ -1,3 +1,4 @@
+import type { Failure } from "../kernel/failure.ts";
 import { parseStored } from "../base/stored-json.ts";
 import type { ParentAddress } from "../kernel/address.ts";
 import type { ChildOrder } from "../kernel/command.ts";
@@ -70,6 +71,8 @@ export interface TellParentMessage {
   readonly outputs?: Readonly<Record<string, Payload>>;
   /** The output of a code workflow. */
   readonly output?: Payload;
+  /** The failure with which code ended, shortened. */
+  readonly failure?: Failure;
   readonly patch?: ContextPatch;
 }
 

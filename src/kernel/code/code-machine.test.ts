@@ -477,6 +477,7 @@ test("an end is the same to a parent that asks later", () => {
     parent,
     status: "Failed",
     reason: "broken",
+    failure: failureOf("broken"),
   });
 });
 

@@ -13,7 +13,7 @@ import type {
   TaskFailed,
   KeptAnswer,
 } from "../event.ts";
-import type { Failure } from "../failure.ts";
+import { type Failure, shortenFailure } from "../failure.ts";
 import { foreignEvent, InstanceBase, type OwnEvent } from "../instance-base.ts";
 import type { Payload } from "../payload.ts";
 import { defineTask, type TaskDefinition } from "../task-definition.ts";
@@ -154,7 +154,8 @@ export class CodeState extends InstanceBase {
     return 0;
   }
 
-  override resultFor(): { output?: Payload } {
+  override resultFor(): { output?: Payload; failure?: Failure } {
+    if (this.failure !== undefined) return { failure: shortenFailure(this.failure) };
     return this.output === undefined ? {} : { output: this.output };
   }
 

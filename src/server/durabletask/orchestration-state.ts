@@ -61,7 +61,7 @@ async function readPayloads(engine: EngineNamespace, view: InstanceView): Promis
   const { instanceId, status, customStatus, reason } = view;
   return {
     customStatus: textOrNone(customStatus),
-    ...(status === "Success" && { output: textOrNone(await engine.awaitWorkflowInstance(instanceId)) }),
+    ...(status === "Success" && { output: await readOutput(engine, instanceId) }),
     ...(status === "Terminated" && reason !== undefined && { output: outputOfReason(reason) }),
     ...(status === "Failed" && { failure: await readFailure(engine, view) }),
   };
@@ -69,6 +69,12 @@ async function readPayloads(engine: EngineNamespace, view: InstanceView): Promis
 
 function textOrNone(value: unknown): string | undefined {
   return value === undefined || value === null ? undefined : JSON.stringify(value);
+}
+
+/** A value that is null is an output, and none is not. */
+async function readOutput(engine: EngineNamespace, instanceId: string): Promise<string | undefined> {
+  const output = await engine.awaitWorkflowInstance<unknown>(instanceId);
+  return output === undefined ? undefined : JSON.stringify(output);
 }
 
 /** What the first turn of an instance tells. */

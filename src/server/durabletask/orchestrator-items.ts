@@ -39,6 +39,8 @@ export interface OrchestratorHostParts {
   readonly turnsMax: number;
   readonly makeToken: () => string;
   readonly send: (item: OrchestratorItem, token: string) => void;
+  /** The name of an instance's workflow; undefined if there is no such instance any more. */
+  readonly nameOf: (instanceId: string) => Promise<string | undefined>;
   /** Makes workflows durable that the steps start as children. */
   readonly prepare: (steps: readonly Step[]) => Promise<void>;
 }
@@ -92,10 +94,9 @@ export class OrchestratorHost implements CodeHost {
   async #ask(turn: AskedTurn): Promise<void> {
     const { pending, makeToken, send } = this.#parts;
     const { question } = turn;
-    const history = new HistoryRenderer({ instanceId: question.instanceId, withPauses: false });
-    const rendered = await renderAll(turn, history);
+    const rendered = await renderAll(turn, this.#parts.nameOf);
     if (rendered === undefined || !this.#open.has(turn)) return;
-    const { past, news } = rendered;
+    const { past, news, history } = rendered;
     if (news.length === 0) return this.#answer(turn, []);
     const instanceId = localName(question.instanceId);
     const item: PendingItem<OrchestratorResponse> = {
@@ -154,14 +155,16 @@ const noHandlers = {
 /** The whole history of the question; what the orchestrator has not seen is apart. Undefined if the question is over. */
 async function renderAll(
   turn: AskedTurn,
-  history: HistoryRenderer,
-): Promise<{ past: Given<HistoryEvent>[]; news: Given<HistoryEvent>[] } | undefined> {
-  const { first, seen, events } = turn.question;
+  nameOf: OrchestratorHostParts["nameOf"],
+): Promise<{ past: Given<HistoryEvent>[]; news: Given<HistoryEvent>[]; history: HistoryRenderer } | undefined> {
+  const { first, seen, events, instanceId } = turn.question;
+  let history: HistoryRenderer | undefined;
   const past: Given<HistoryEvent>[] = [];
   const news: Given<HistoryEvent>[] = [];
   for (let from = first; from < events;) {
     const page = await turn.history(from);
     if (page === undefined) return undefined;
+    history ??= await rendererOf(instanceId, page.turns, nameOf);
     for (const each of page.turns) {
       past.push(...history.render(slice(each, from, Math.min(seen, events))));
       news.push(...history.render(slice(each, Math.max(from, seen), events)));
@@ -169,12 +172,25 @@ async function renderAll(
     if (page.next <= from) throw new Error(`the history of ${turn.question.instanceId} ends at event ${from}`);
     from = page.next;
   }
+  history ??= await rendererOf(instanceId, [], nameOf);
   // What the last answer led to is recorded after the question that it answered, and is no news to the worker. Nor is
   // what an instance that runs on from a past has copied from there.
   const begin = history.hasCopied && seen === first ? news.findLastIndex(({ eventId = 0 }) => eventId >= 0) + 1 : 0;
   const start = news.findIndex(({ orchestratorStarted }, place) => place >= begin && orchestratorStarted !== undefined);
   past.push(...news.splice(0, start === -1 ? news.length : start));
-  return { past, news };
+  return { past, news, history };
+}
+
+/** The turns are the first of the generation. */
+async function rendererOf(
+  instanceId: string,
+  turns: readonly TurnEvents[],
+  nameOf: OrchestratorHostParts["nameOf"],
+): Promise<HistoryRenderer> {
+  const first = turns[0]?.events[0];
+  const parent = first?.type === "InstanceCreated" || first?.type === "InstanceContinued" ? first.parent : undefined;
+  const parentName = parent && (await nameOf(parent.id));
+  return new HistoryRenderer({ instanceId, withPauses: false, parentName });
 }
 
 /** Events by their numbers, from `from` on and before `to`. */

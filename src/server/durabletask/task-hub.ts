@@ -1,6 +1,7 @@
 import type { CodeWorkflow } from "../../authoring/code-workflow.ts";
 import { Workflow } from "../../authoring/workflow.ts";
 import { EngineError, hasCode } from "../../base/error.ts";
+import { localName } from "../../base/namespace.ts";
 import { hasUnprintable, unprintableMessage } from "../../base/unprintable.ts";
 import type { CodeHost } from "../../dispatch/code-host.ts";
 import type { Link, LinkListener } from "../../dispatch/link.ts";
@@ -149,6 +150,11 @@ export class TaskHub {
       const { workflowName = "", workflowVersion: version } = step.node;
       if (version !== undefined) await this.#parts.hosting().provideWorkflow(workflowName, version);
     }
+  }
+
+  /** The name of the workflow of an instance, by its qualified id; undefined if there is no such instance any more. */
+  async nameOf(instanceId: string): Promise<string | undefined> {
+    return (await this.#find(localName(instanceId)))?.workflowName;
   }
 
   /** `OPTION_INVALID`. */

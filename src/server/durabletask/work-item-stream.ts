@@ -34,6 +34,8 @@ export function makeWorkItems(): WorkItems {
 export interface TaskHubOfStream {
   readonly items: WorkItems;
   readonly known: KnownNames;
+  /** The name of an instance's workflow; undefined if there is no such instance any more. */
+  nameOf(instanceId: string): Promise<string | undefined>;
   /** Makes the orchestrations known that are started as children, before they are. */
   prepare(steps: readonly Step[]): Promise<void>;
   acceptWorker(link: Link, principal: string): LinkListener;
@@ -90,6 +92,7 @@ export class WorkItemStream {
       turnsMax: limit(maxConcurrentOrchestrations, turnsMax),
       makeToken: () => this.#makeToken(),
       send: (item, token) => send(workItem.encode({ orchestratorRequest: item, completionToken: token })),
+      nameOf: (instanceId) => hub.nameOf(instanceId),
       prepare: (steps) => hub.prepare(steps),
     });
     this.#session = new ActivitySession({
