@@ -122,16 +122,7 @@ export class EngineNamespace extends Completions implements InstanceOperations {
     this.#own = own;
     this.executor = own.executor;
     this.#instances = instances;
-    this.#starts = new InstanceStarts({
-      namespace,
-      app,
-      state,
-      clock,
-      random,
-      submission,
-      calls,
-      outage,
-    });
+    this.#starts = new InstanceStarts({ namespace, app, state, clock, random, submission, calls, outage });
     this.#forks = new CodeForks({ namespace, app, store, definitions, calls });
     this.#codeStarts = new CodeStarts({ namespace, app, state, code, submission, calls, instances: this.#instances });
     this.#purging = new Purging(namespace, this.#instances, calls);

@@ -1,28 +1,14 @@
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { join } from "node:path";
-import { test, type TestContext } from "node:test";
+import { test } from "node:test";
 import { temporaryFolder } from "../support/temporary-folder.ts";
+import { killServer, startServer } from "./crash.rig.ts";
 import type { Orchestration } from "./orchestrations.rig.ts";
 import { microsoftClient, microsoftWorker, status } from "./sdk.rig.ts";
 
-const program = join(import.meta.dirname, "server-process.ts");
-
-async function startServer(
-  t: TestContext,
-  folder: string,
-  port: number,
-): Promise<{ child: ChildProcess; port: number }> {
-  const child = spawn(process.execPath, [program, folder, String(port)], { stdio: ["ignore", "pipe", "inherit"] });
-  t.after(() => child.kill("SIGKILL"));
-  const [line] = (await once(child.stdout, "data")) as [Buffer];
-  return { child, port: Number(line.toString().trim().split(" ")[1]) };
-}
-
 test("8.5 an orchestration survives kill -9 of its server: no activity that was recorded runs again", async (t) => {
   const folder = temporaryFolder(t);
-  const first = await startServer(t, folder, 0);
+  const first = await startServer(t, { folder });
   const { port } = first;
   const client = await microsoftClient(t, port);
   const worker = await microsoftWorker(port);
@@ -43,9 +29,8 @@ test("8.5 an orchestration survives kill -9 of its server: no activity that was 
   await worker.start();
   const id = await client.scheduleNewOrchestration("steps", undefined, "killed");
   await third.promise;
-  first.child.kill("SIGKILL");
-  await once(first.child, "exit");
-  const second = await startServer(t, folder, port);
+  await killServer(first);
+  const second = await startServer(t, { folder, port });
   const ended = await client.waitForOrchestrationCompletion(id, true, 60);
   await worker.stop();
   second.child.kill("SIGTERM");
