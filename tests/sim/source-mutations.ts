@@ -478,8 +478,8 @@ export const sourceMutations: readonly Mutation[] = [
     profile: "crashes",
     source: {
       file: "src/runtime/broadcast-watch.ts",
-      find: "before.get(task)?.has(worker) === true",
-      replace: "before.get(task)?.has(worker) === undefined",
+      find: "missing.has(worker) && missingBefore.has(worker)",
+      replace: "missing.has(worker) && missingBefore.has(worker) === undefined",
     },
   },
   {
@@ -563,8 +563,8 @@ export const sourceMutations: readonly Mutation[] = [
     needsCluster: true,
     source: {
       file: "src/engine/cluster-subscription.ts",
-      find: "    this.#changes.onGap();\n",
-      replace: "    if (this.#isListing || !this.#isListing) return;\n",
+      find: "  #onGap(): void {\n    this.#changes.expectMissing();\n    if (",
+      replace: "  #onGap(): void {\n    if (this.#isListing || !this.#isListing) return;\n    if (",
     },
   },
   {
