@@ -8,6 +8,8 @@ import { Dispatcher, type DispatcherOptions } from "../dispatch/dispatcher.ts";
 import type { SessionCode } from "../dispatch/session-turns.ts";
 import type { OnWorkerEvent, WorkerEvent } from "../dispatch/worker-event.ts";
 import { qualifyDomain } from "../dispatch/domain-pools.ts";
+import type { TaskProgress } from "../dispatch/task-progress.ts";
+import type { TaskRun } from "../dispatch/task-run.ts";
 import { Expressions } from "../expressions/expression.ts";
 import type { MachineLimits } from "../kernel/machine.ts";
 import { defaultTimings } from "../cluster/timings.ts";
@@ -106,7 +108,8 @@ export class Assembly {
     this.region = this.#makeRegion(watch);
     const { member, region } = this;
     const { random } = options;
-    this.relay = member && new Relay({ member, region, workers: this.workerEvents, clock, random, logger });
+    const { workers, progress } = this.#executorState;
+    this.relay = member && new Relay({ member, region, workers, progress, clock, random, logger });
     this.calls = this.#makeCalls();
     this.#attemptDesk = new AttemptDesk({ clock, store, calls: this.calls, isOver: () => this.dispatcher.isShutDown });
     const { registry, code } = this.own;
@@ -162,7 +165,10 @@ export class Assembly {
       poolSizeMax,
       domains,
       graceMs,
-      onProgress: (run, progress) => this.#executorState.progress.report(run, progress, logger),
+      onProgress: (run, progress) => {
+        // The owner of a hosted attempt tells its listeners, and members that follow the instance.
+        if (this.member?.hostedAttempts.tellProgress(run.attemptId, progress) !== true) this.#onProgress(run, progress);
+      },
       onWorkerDrained: (worker) => this.#onWorkerEvent("drained", worker),
       ...(runsJobs && { worker: this.#makeWorker() }),
     };
@@ -222,8 +228,13 @@ export class Assembly {
       onTaskLog,
       onJobs: (details, namespace) => void this.announcements.announce(namespace, details),
       onWorkerEvent: (type, worker) => this.#onWorkerEvent(type, worker),
+      onProgress: (run, progress) => this.#onProgress(run, progress),
       code: this.#sessionCode(),
     });
+  }
+
+  #onProgress(run: TaskRun, progress: TaskProgress): void {
+    this.#executorState.progress.report(run, progress, this.options.logger);
   }
 
   #onWorkerEvent(type: WorkerEvent["type"], { address, namespace }: Parameters<OnWorkerEvent>[1]): void {

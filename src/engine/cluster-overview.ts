@@ -1,4 +1,5 @@
 import { messageOf } from "../base/error.ts";
+import { qualify } from "../base/namespace.ts";
 import type { Logger } from "../base/logger.ts";
 import type { DomainOverview } from "../dispatch/dispatcher.ts";
 import type { WorkerSelector } from "../dispatch/worker-selector.ts";
@@ -140,6 +141,11 @@ export class ClusterOverview {
   /** Follows changes that other members commit. Undefined for an engine alone. */
   follow(listener: Omit<RelayListener, "namespace">): RelaySubscription | undefined {
     return this.#parts.relay?.follower.subscribe({ ...listener, namespace: this.#namespace });
+  }
+
+  /** Tells other members, whose clients follow the task log of the instance, that lines were written to it. */
+  tellLogLines(instanceId: string): void {
+    this.#parts.relay?.source.onLogLines(qualify(this.#namespace, instanceId));
   }
 
   /**

@@ -81,12 +81,14 @@ export class Executor {
   }
 
   /**
-   * Calls the listener when a job that runs for this process, here or on a remote worker, reports its progress. Returns a
-   * function that unsubscribes. `OPTION_INVALID`.
+   * Calls the listener when a job reports its progress that runs for this process: here, on a remote worker, or on a slot of
+   * another member, which passes progress on twice a second. Returns a function that unsubscribes. `OPTION_INVALID`.
    */
   onTaskProgress(listener: (report: TaskProgressReport) => void): () => void {
     checkListener("onTaskProgress", listener);
-    return this.#shared.progress.add(this.#namespace, listener);
+    return this.#shared.progress.add((report, namespace) => {
+      if (namespace === this.#namespace) listener(report);
+    });
   }
 
   /** The slots of the embedded pool and of connected workers. */

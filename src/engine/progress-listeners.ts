@@ -15,17 +15,14 @@ export interface TaskProgressReport {
   readonly progress: TaskProgress;
 }
 
-interface Listener {
-  readonly namespace: string;
-  readonly listen: (report: TaskProgressReport) => void;
-}
+export type ProgressListener = (report: TaskProgressReport, namespace: string) => void;
 
 /** Passes the progress of jobs that run for this process on to its listeners. */
 export class ProgressListeners {
-  readonly #listeners = new Set<Listener>();
+  readonly #listeners = new Set<ProgressListener>();
 
-  add(namespace: string, listen: Listener["listen"]): () => void {
-    const listener = { namespace, listen };
+  /** The returned function removes the listener. */
+  add(listener: ProgressListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
@@ -34,10 +31,10 @@ export class ProgressListeners {
     if (this.#listeners.size === 0) return;
     const { task, taskName, attempt } = run;
     const names = { instanceId: localName(run.instanceId), workflowName: localName(run.workflowName) };
-    for (const { namespace, listen } of this.#listeners) {
-      if (namespace !== namespaceOf(run.instanceId)) continue;
+    const namespace = namespaceOf(run.instanceId);
+    for (const listener of this.#listeners) {
       try {
-        listen({ ...names, task, taskName, attempt, progress });
+        listener({ ...names, task, taskName, attempt, progress }, namespace);
       } catch (error) {
         logger.warn({ error: messageOf(error) }, "a listener for progress threw; it is called again");
       }

@@ -40,6 +40,8 @@ function newFollower(t: TestContext, ...ids: string[]) {
     namespace: "default",
     withEvents: false,
     onChange: ({ instanceId, turn }) => heard.push(`${instanceId} ${turn}`),
+    onProgress: ({ instanceId, progress }) => heard.push(`${instanceId} at ${progress.fraction}`),
+    onLogLines: (instanceId) => heard.push(`lines of ${instanceId}`),
     onGap: () => heard.push("gap"),
     onShardsOpened: () => heard.push("shards"),
   });
@@ -101,6 +103,25 @@ describe("a follower of relayed changes", () => {
     subscription.noteOwn({ namespace: "default", instanceId: "y", createdAt: 1, turn: 2 });
     await answer("c", ["y", 1]);
     assert.deepEqual(heard, ["x 3", "x 5", "y 0", "x 0"]);
+  });
+
+  test("passes on progress and news of logs to who follows the instance, or its log", async (t) => {
+    const { clock, asked, heard, subscription, answer } = newFollower(t, "b");
+    void subscription.add({ instanceId: "x" });
+    void subscription.add({ logsOf: "y" });
+    await clock.advance(0);
+    const { topics } = asked.get("b") ?? {};
+    assert.deepEqual([topics?.instances, topics?.logs, topics?.withProgress], [["x"], ["y"], ["default"]]);
+    await answer("b");
+    const progressOf = (instanceId: string) => ({ instanceId, task: 1, progress: { fraction: 0.5 } });
+    const news = [
+      ...["x", "y"].map((id) => ({ progressOf: progressOf(id), namespace: "default" })),
+      ...["x", "y"].map((linesOf) => ({ linesOf, namespace: "default" })),
+      { linesOf: "y", namespace: "acme" },
+    ];
+    asked.get("b")?.answer({ changes: news.map((each) => JSON.stringify(each)), last: news.length });
+    await clock.advance(0);
+    assert.deepEqual(heard, ["x at 0.5", "lines of y"]);
   });
 
   test("reports a gap if a member has lost changes, has joined, or is gone", async (t) => {

@@ -7,7 +7,8 @@ import { RecentMap } from "../cluster/recent-map.ts";
 import type { MemberEvent } from "../cluster/member-event.ts";
 import type { WorkerEvent } from "../dispatch/worker-event.ts";
 import type { InstanceChange } from "./instance-change.ts";
-import { type FollowAnswer, type FollowRequest, holdMs, type RelayedWorkerEvent } from "./relay-source.ts";
+import type { TaskProgressReport } from "./progress-listeners.ts";
+import { type FollowAnswer, type FollowRequest, holdMs, type RelayedNews } from "./relay-source.ts";
 import { type RelayTopic, topicKey, topicsOf } from "./relay-topics.ts";
 
 /** A member that has not answered by then is asked again, and again, with this pause. */
@@ -29,6 +30,10 @@ export interface RelayListener {
   readonly onChange: (change: InstanceChange) => void;
   /** Called with what happened to the remote workers of other members, each once. */
   readonly onWorkerEvent?: (event: WorkerEvent) => void;
+  /** Called with the progress of tasks of other members whose instances are followed by their ids, twice a second at most. */
+  readonly onProgress?: (report: TaskProgressReport) => void;
+  /** Called when another member has written lines to the task log of an instance. */
+  readonly onLogLines?: (instanceId: string) => void;
   /** Changes of other members were lost, or may have been: what is followed has to be read from the store. */
   readonly onGap: () => void;
   /** Another member has opened shards: it may send turns before those of the owner before. */
@@ -178,7 +183,7 @@ export class RelayFollower {
         version: () => this.#version,
         topics: () => this.#topics(),
         onChange: (change) => this.#deliver(change),
-        onWorkerEvent: (event) => this.#deliverWorkerEvent(event),
+        onNews: (news) => this.#deliverNews(news),
         onGap: () => this.#onGap(),
         onShardsOpened: () => this.#onShardsOpened(),
         onHeard: () => this.#wakeWaiters(),
@@ -198,10 +203,12 @@ export class RelayFollower {
   #topics(): FollowRequest["topics"] {
     const subscribers = [...this.#subscribers];
     const keys = subscribers.flatMap((subscriber) => [...subscriber.keys]);
-    const withEvents = subscribers.flatMap(({ listener, keys: own }) =>
-      listener.withEvents && own.size > 0 ? [listener.namespace] : [],
-    );
-    return topicsOf(keys, withEvents);
+    const namespacesOf = (wants: (listener: RelayListener) => boolean): string[] =>
+      subscribers.flatMap(({ listener, keys: own }) => (wants(listener) && own.size > 0 ? [listener.namespace] : []));
+    return topicsOf(keys, {
+      withEvents: namespacesOf(({ withEvents }) => withEvents),
+      withProgress: namespacesOf(({ onProgress }) => onProgress !== undefined),
+    });
   }
 
   async #whenReady(version: number): Promise<void> {
@@ -238,11 +245,10 @@ export class RelayFollower {
     }
   }
 
-  #deliverWorkerEvent({ workerEvent, namespace }: RelayedWorkerEvent): void {
-    const key = topicKey(namespace, { workers: true });
-    for (const { listener, keys } of this.#subscribers) {
-      if (keys.has(key)) this.#protect(() => listener.onWorkerEvent?.(workerEvent));
-    }
+  #deliverNews(news: RelayedNews): void {
+    const { topic, tell } = partsOf(news);
+    const key = topicKey(news.namespace, topic);
+    for (const { listener, keys } of this.#subscribers) if (keys.has(key)) this.#protect(() => tell(listener));
   }
 
   /** False for a turn that came before, or that is older than the last of its instance. */
@@ -276,6 +282,19 @@ export class RelayFollower {
   }
 }
 
+/** The topic that news belong to, and how a listener is told of them. */
+function partsOf(news: RelayedNews): {
+  readonly topic: RelayTopic;
+  readonly tell: (listener: RelayListener) => void;
+} {
+  if ("workerEvent" in news)
+    return { topic: { workers: true }, tell: ({ onWorkerEvent }) => onWorkerEvent?.(news.workerEvent) };
+  if ("linesOf" in news)
+    return { topic: { logsOf: news.linesOf }, tell: ({ onLogLines }) => onLogLines?.(news.linesOf) };
+  const { progressOf } = news;
+  return { topic: { instanceId: progressOf.instanceId }, tell: ({ onProgress }) => onProgress?.(progressOf) };
+}
+
 interface SourceParts extends RelayFollowerParts {
   readonly id: string;
   readonly isBehind: boolean;
@@ -283,7 +302,7 @@ interface SourceParts extends RelayFollowerParts {
   readonly version: () => number;
   readonly topics: () => FollowRequest["topics"];
   readonly onChange: (change: InstanceChange) => void;
-  readonly onWorkerEvent: (event: RelayedWorkerEvent) => void;
+  readonly onNews: (news: RelayedNews) => void;
   readonly onGap: () => void;
   readonly onShardsOpened: () => void;
   readonly onHeard: () => void;
@@ -318,7 +337,7 @@ class Source {
   /** Nothing is followed any more. If the member does not hear of it, it forgets its follower after a while. */
   leave(): void {
     const { member, session, version } = this.#parts;
-    const topics = topicsOf([], []);
+    const topics = topicsOf([]);
     const request = { type: "FollowChanges", follower: session, version: version(), topics, after: this.#after };
     member.ask(this.id, request, { timeoutMs: answerMs, holdMs }).catch(() => undefined);
   }
@@ -369,7 +388,7 @@ class Source {
   }
 
   #take({ isLost, changes, last, shardsOpened }: FollowAnswer, asked: number): void {
-    const { onChange, onWorkerEvent, onGap, onShardsOpened, onHeard } = this.#parts;
+    const { onChange, onNews, onGap, onShardsOpened, onHeard } = this.#parts;
     const isNews = this.heard !== asked;
     // The changes of the answer come after the gap: a subscriber takes them for the first ones if it does not know of it.
     if (isLost === true || (isNews && this.isBehind)) {
@@ -380,9 +399,9 @@ class Source {
     this.#shardsOpened = shardsOpened ?? hadOpened;
     if (hadOpened !== undefined && this.#shardsOpened !== hadOpened) onShardsOpened();
     for (const text of changes) {
-      const change = JSON.parse(text) as InstanceChange | RelayedWorkerEvent;
-      if ("workerEvent" in change) onWorkerEvent(change);
-      else onChange(change);
+      const news = JSON.parse(text) as InstanceChange | RelayedNews;
+      if ("instanceId" in news) onChange(news);
+      else onNews(news);
     }
     this.#after = last;
     this.heard = asked;

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import type { TaskRun } from "../dispatch/task-run.ts";
 import type { CommittedTurn } from "../runtime/message.ts";
 import { TestClock } from "../testing/test-clock.ts";
-import { type FollowRequest, RelaySource } from "./relay-source.ts";
+import { type FollowRequest, type RelayedProgress, RelaySource } from "./relay-source.ts";
 import { topicsOf } from "./relay-topics.ts";
+import { ProgressListeners } from "./progress-listeners.ts";
 import { WorkerListeners } from "./worker-listeners.ts";
 import { silentLogger } from "../base/logger.ts";
 
@@ -19,7 +21,8 @@ function newSource() {
     shardsOpened: 3,
   };
   const workers = new WorkerListeners();
-  const source = new RelaySource({ region, workers, clock });
+  const progress = new ProgressListeners();
+  const source = new RelaySource({ region, workers, progress, clock });
   const tell = (worker: string, namespace: string): void =>
     workers.notify({ type: "connected", worker, member: "m", at: 5 }, namespace, silentLogger);
   const commit = (instanceId: string, turn: number, reason = ""): void => {
@@ -29,10 +32,11 @@ function newSource() {
       listener({ instanceId, workflow: "w", turn, firstEvent: turn, at: turn, events: [], machine });
     }
   };
-  return { clock, source, region, commit, tell, listeners };
+  return { clock, source, region, commit, tell, progress, listeners };
 }
 
-const topics = topicsOf(["instance:x"], []);
+const none = { withEvents: [], withProgress: [] };
+const topics = topicsOf(["instance:x"]);
 const first: FollowRequest = { follower: "f", version: 1, topics, after: 0 };
 const next = (after: number): FollowRequest => ({ follower: "f", version: 1, after });
 const turnsOf = (changes: readonly string[]): number[] =>
@@ -68,7 +72,7 @@ describe("a source of relayed changes", () => {
   test("sends events of the workers of followed namespaces, in order with the turns", async () => {
     const { clock, source, commit, tell } = newSource();
     tell("m/early", "acme");
-    await source.follow({ ...first, topics: topicsOf(["instance:x", "worker:acme"], []) });
+    await source.follow({ ...first, topics: topicsOf(["instance:x", "worker:acme"]) });
     const held = source.follow(next(0));
     commit("x", 0);
     tell("m/w", "acme");
@@ -78,6 +82,42 @@ describe("a source of relayed changes", () => {
     const event = { type: "connected", worker: "m/w", member: "m", at: 5 };
     assert.deepEqual(JSON.parse(changes[1] ?? ""), { workerEvent: event, namespace: "acme" });
     assert.deepEqual([changes.length, last], [2, 2]);
+    source.stop();
+  });
+
+  test("sends the last progress of each task of followed instances, twice a second at most", async () => {
+    const { clock, source, progress } = newSource();
+    const say = (instanceId: string, task: number, fraction: number): void => {
+      const run = { instanceId, workflowName: "w", task, taskName: "t", attempt: 1 };
+      progress.report(run as TaskRun, { fraction }, silentLogger);
+    };
+    const heard = async (after: number): Promise<string[]> => {
+      const { changes } = await source.follow(next(after));
+      return changes.map((text) => {
+        const { progressOf, namespace } = JSON.parse(text) as RelayedProgress;
+        return `${namespace} ${progressOf.instanceId} ${progressOf.task} ${progressOf.progress.fraction}`;
+      });
+    };
+    await source.follow({
+      ...first,
+      topics: topicsOf(["instance:x", "instance:@acme/y"], { ...none, withProgress: ["default"] }),
+    });
+    for (const fraction of [0.1, 0.2, 0.3]) for (const id of ["x", "other", "@acme/y"]) say(id, 1, fraction);
+    say("x", 2, 0.9);
+    assert.deepEqual(await heard(0), ["default x 1 0.1"]);
+    const held = heard(1);
+    await clock.advance(500);
+    assert.deepEqual(await held, ["default x 1 0.3", "default x 2 0.9"]);
+    await clock.advance(60_000);
+    assert.equal(clock.timerCount, 0);
+  });
+
+  test("says that lines were written to followed logs", async () => {
+    const { source } = newSource();
+    await source.follow({ ...first, topics: topicsOf(["log:@acme/y"]) });
+    for (const id of ["x", "y", "@acme/y"]) source.onLogLines(id);
+    const { changes } = await source.follow(next(0));
+    assert.deepEqual(changes, [JSON.stringify({ linesOf: "y", namespace: "acme" })]);
     source.stop();
   });
 
@@ -122,7 +162,7 @@ describe("a source of relayed changes", () => {
 
   test("ignores a late copy of a request with earlier topics", async () => {
     const { source, commit } = newSource();
-    await source.follow({ ...first, version: 2, topics: topicsOf(["namespace:default"], []) });
+    await source.follow({ ...first, version: 2, topics: topicsOf(["namespace:default"]) });
     assert.deepEqual(await source.follow(first), { changes: [], last: 0 });
     commit("other", 0);
     const { changes } = await source.follow({ follower: "f", version: 2, after: 0 });

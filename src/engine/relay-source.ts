@@ -1,9 +1,11 @@
 import type { Clock, Timer } from "../base/clock.ts";
+import { localName, namespaceOf, qualify } from "../base/namespace.ts";
 import type { CommittedTurn } from "../runtime/message.ts";
 import type { Region } from "../runtime/region.ts";
 import type { WorkerEvent } from "../dispatch/worker-event.ts";
 import { changeOf, type InstanceChange } from "./instance-change.ts";
-import { type RelayTopics, TopicFilter } from "./relay-topics.ts";
+import type { ProgressListeners, TaskProgressReport } from "./progress-listeners.ts";
+import { type RelayTopics, TopicFilter, topicsOf } from "./relay-topics.ts";
 import type { WorkerListeners } from "./worker-listeners.ts";
 
 /** A request without news is answered after this time, and asked again. */
@@ -12,6 +14,9 @@ export const holdMs = 2000;
 /** A follower that has not asked for this long is forgotten. */
 const forgetMs = 30_000;
 const sweepMs = 10_000;
+
+/** The pause between two messages about progress. */
+const progressPauseMs = 500;
 
 /** Limit of the changes that one follower has not fetched, in characters; beyond it they are dropped, and it is told that some are lost. */
 const keptLengthMax = 8 * 1024 * 1024;
@@ -34,7 +39,7 @@ export interface FollowAnswer {
   readonly needsTopics?: true | undefined;
   /** Changes before these were lost. */
   readonly isLost?: true | undefined;
-  /** Each is the JSON text of an `InstanceChange` or a `RelayedWorkerEvent`; oldest first. */
+  /** Each is the JSON text of an `InstanceChange` or of other `RelayedNews`; oldest first. */
   readonly changes: readonly string[];
   /** The number of the last of them, or of the last change that the follower has. */
   readonly last: number;
@@ -49,6 +54,28 @@ export interface FollowAnswer {
 export interface RelayedWorkerEvent {
   readonly workerEvent: WorkerEvent;
   readonly namespace: string;
+}
+
+/** The progress of a running task, for followers of its instance. */
+export interface RelayedProgress {
+  readonly progressOf: TaskProgressReport;
+  readonly namespace: string;
+}
+
+/** Lines were written to the task log of an instance. */
+export interface RelayedLogLines {
+  readonly linesOf: string;
+  readonly namespace: string;
+}
+
+/** What followers fetch beside the changes of instances. */
+export type RelayedNews = RelayedWorkerEvent | RelayedProgress | RelayedLogLines;
+
+export interface RelaySourceParts {
+  readonly region: Pick<Region, "subscribe" | "shardsOpened">;
+  readonly workers: Pick<WorkerListeners, "add">;
+  readonly progress: Pick<ProgressListeners, "add">;
+  readonly clock: Clock;
 }
 
 interface Session {
@@ -66,27 +93,22 @@ interface Session {
 }
 
 /**
- * Relays turns of this member, and what happens to its remote workers, to other members whose clients follow them. Followers fetch: each has one request here that
- * is answered when there is news, and confirms with its next request what it got. Without followers nothing is subscribed,
- * so that turns cost nothing more.
+ * Relays turns of this member, the progress of its tasks, what happens to its remote workers, and news of task logs, to
+ * other members whose clients follow them. Followers fetch: each has one request here that is answered when there is news,
+ * and confirms with its next request what it got. Without followers nothing is subscribed, so that turns cost nothing more.
  */
 export class RelaySource {
-  readonly #region: Pick<Region, "subscribe" | "shardsOpened">;
-  readonly #workers: Pick<WorkerListeners, "add">;
-  readonly #clock: Clock;
+  readonly #parts: RelaySourceParts;
   readonly #sessions = new Map<string, Session>();
   readonly #due = new Set<Session>();
   #unsubscribe: (() => void)[] = [];
   #sweepTimer: Timer | undefined;
+  /** The last progress of each task that somebody follows, by namespace, instance and task, and when it is sent. */
+  readonly #progress = new Map<string, RelayedProgress>();
+  #progressTimer: Timer | undefined;
 
-  constructor(parts: {
-    readonly region: Pick<Region, "subscribe" | "shardsOpened">;
-    readonly workers: Pick<WorkerListeners, "add">;
-    readonly clock: Clock;
-  }) {
-    this.#region = parts.region;
-    this.#workers = parts.workers;
-    this.#clock = parts.clock;
+  constructor(parts: RelaySourceParts) {
+    this.#parts = parts;
   }
 
   /** Number of members that follow something here. */
@@ -105,7 +127,7 @@ export class RelaySource {
       session.version = version;
       session.filter = new TopicFilter(topics);
     }
-    session.askedAt = this.#clock.monotonic();
+    session.askedAt = this.#parts.clock.monotonic();
     // The request before was given up, or its answer was lost.
     this.#answer(session);
     confirm(session, after);
@@ -123,7 +145,7 @@ export class RelaySource {
   #begin(follower: string, after: number): Session {
     const session: Session = {
       version: -1,
-      filter: new TopicFilter({ namespaces: [], workflows: [], instances: [], withEvents: [] }),
+      filter: new TopicFilter(topicsOf([])),
       askedAt: 0,
       after,
       log: [],
@@ -135,12 +157,14 @@ export class RelaySource {
     };
     this.#sessions.set(follower, session);
     if (this.#unsubscribe.length === 0) {
+      const { region, workers, progress } = this.#parts;
       this.#unsubscribe = [
-        this.#region.subscribe((turn) => this.#onTurn(turn)),
-        this.#workers.add((event, namespace) => this.#onWorkerEvent(event, namespace)),
+        region.subscribe((turn) => this.#onTurn(turn)),
+        workers.add((event, namespace) => this.#onWorkerEvent(event, namespace)),
+        progress.add((report, namespace) => this.#onProgress(report, namespace)),
       ];
     }
-    this.#sweepTimer ??= this.#clock.after(sweepMs, () => this.#sweep());
+    this.#sweepTimer ??= this.#parts.clock.after(sweepMs, () => this.#sweep());
     return session;
   }
 
@@ -155,10 +179,39 @@ export class RelaySource {
   }
 
   #onWorkerEvent(workerEvent: WorkerEvent, namespace: string): void {
-    for (const session of this.#sessions.values()) {
-      if (!session.filter.wantsWorkers(namespace)) continue;
-      this.#keep(session, JSON.stringify({ workerEvent, namespace } satisfies RelayedWorkerEvent));
+    this.#tell({ workerEvent, namespace }, (filter) => filter.wantsWorkers(namespace));
+  }
+
+  /** Tells followers of its task log that lines of an instance are in the store. */
+  onLogLines(instanceId: string): void {
+    const [linesOf, namespace] = [localName(instanceId), namespaceOf(instanceId)];
+    this.#tell({ linesOf, namespace }, (filter) => filter.wantsLogsOf(instanceId));
+  }
+
+  /** Jobs may report as often as they like: the last report of each task is sent, twice a second at most. */
+  #onProgress(progressOf: TaskProgressReport, namespace: string): void {
+    const id = qualify(namespace, progressOf.instanceId);
+    const isWanted = [...this.#sessions.values()].some(({ filter }) => filter.wantsProgressOf(id));
+    if (!isWanted) return;
+    this.#progress.set(`${progressOf.task} ${id}`, { progressOf, namespace });
+    if (this.#progressTimer === undefined) this.#sendProgress();
+  }
+
+  #sendProgress(): void {
+    this.#progressTimer = undefined;
+    if (this.#progress.size === 0) return;
+    for (const report of this.#progress.values()) {
+      const id = qualify(report.namespace, report.progressOf.instanceId);
+      this.#tell(report, (filter) => filter.wantsProgressOf(id));
     }
+    this.#progress.clear();
+    this.#progressTimer = this.#parts.clock.after(progressPauseMs, () => this.#sendProgress());
+  }
+
+  #tell(news: RelayedNews, isWantedBy: (filter: TopicFilter) => boolean): void {
+    let text: string | undefined;
+    for (const session of this.#sessions.values())
+      if (isWantedBy(session.filter)) this.#keep(session, (text ??= JSON.stringify(news)));
   }
 
   #keep(session: Session, text: string): void {
@@ -166,7 +219,7 @@ export class RelaySource {
     session.log.push(text);
     session.length += text.length;
     if (session.waiting === undefined) return;
-    if (this.#due.size === 0) this.#clock.soon(() => this.#answerDue());
+    if (this.#due.size === 0) this.#parts.clock.soon(() => this.#answerDue());
     this.#due.add(session);
   }
 
@@ -179,7 +232,7 @@ export class RelaySource {
   #hold(session: Session): Promise<FollowAnswer> {
     const { promise, resolve } = Promise.withResolvers<FollowAnswer>();
     session.waiting = resolve;
-    session.timer = this.#clock.after(holdMs, () => this.#answer(session));
+    session.timer = this.#parts.clock.after(holdMs, () => this.#answer(session));
     return promise;
   }
 
@@ -192,24 +245,27 @@ export class RelaySource {
   }
 
   #pageOf(session: Session): FollowAnswer {
-    return { ...pageOf(session), shardsOpened: this.#region.shardsOpened };
+    return { ...pageOf(session), shardsOpened: this.#parts.region.shardsOpened };
   }
 
   #sweep(): void {
     this.#sweepTimer = undefined;
-    const since = this.#clock.monotonic() - forgetMs;
+    const since = this.#parts.clock.monotonic() - forgetMs;
     for (const [follower, session] of this.#sessions) {
       if (session.askedAt >= since) continue;
       this.#answer(session);
       this.#sessions.delete(follower);
     }
     if (this.#sessions.size === 0) this.#rest();
-    else this.#sweepTimer = this.#clock.after(sweepMs, () => this.#sweep());
+    else this.#sweepTimer = this.#parts.clock.after(sweepMs, () => this.#sweep());
   }
 
   #rest(): void {
     this.#sweepTimer?.cancel();
     this.#sweepTimer = undefined;
+    this.#progressTimer?.cancel();
+    this.#progressTimer = undefined;
+    this.#progress.clear();
     for (const unsubscribe of this.#unsubscribe.splice(0)) unsubscribe();
   }
 }

@@ -2,6 +2,7 @@ import type { Clock } from "../base/clock.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Random } from "../base/random.ts";
 import type { Region } from "../runtime/region.ts";
+import type { ProgressListeners } from "./progress-listeners.ts";
 import type { WorkerListeners } from "./worker-listeners.ts";
 import { RelayFollower, type RelayMembers } from "./relay-follower.ts";
 import { RelaySource } from "./relay-source.ts";
@@ -15,6 +16,7 @@ export class Relay {
     readonly member: RelayMembers;
     readonly region: Pick<Region, "subscribe" | "shardsOpened">;
     readonly workers: Pick<WorkerListeners, "add">;
+    readonly progress: Pick<ProgressListeners, "add">;
     readonly clock: Clock;
     readonly random: Random;
     readonly logger: Logger;

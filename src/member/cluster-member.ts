@@ -19,7 +19,7 @@ import type { TaskRun } from "../dispatch/task-run.ts";
 import type { CallOf, CallType, Hint, ResultOf } from "../runtime/call.ts";
 import type { CallTransport, CallTransportOptions } from "../runtime/call-client.ts";
 import { decodeHint, decodeResult, isUserWrite } from "../runtime/call-codec.ts";
-import { HostedAttempts } from "../runtime/hosted-attempts.ts";
+import { HostedAttempts, type HostedAttemptsParts } from "../runtime/hosted-attempts.ts";
 import type { RegionCluster } from "../runtime/region.ts";
 import type { ClusterView, DomainRow, Store } from "../stores/store.ts";
 import { isHalfImported } from "../stores/importer.ts";
@@ -57,6 +57,7 @@ export interface ClusterMemberParts {
   readonly onTaskLog?: OnTaskLog | undefined;
   readonly onJobs: RemoteWorkersParts["onJobs"];
   readonly onWorkerEvent: RemoteWorkersParts["onWorkerEvent"];
+  readonly onProgress: HostedAttemptsParts["onProgress"];
   readonly code: RemoteWorkersParts["code"];
 }
 
@@ -178,18 +179,17 @@ export class ClusterMember implements RegionCluster, CallTransport {
   }
 
   #makeHostedAttempts(): HostedAttempts {
-    const { clock, logger, dispatcher, options } = this.#parts;
+    const { options, ...parts } = this.#parts;
     return new HostedAttempts({
-      clock,
-      logger,
+      ...parts,
       timings: options.timings,
-      dispatcher,
       member: () => this.id,
       members: this.#members,
       shardOf: (id) => this.#runtime.region.shardOf(id),
       call: (shard, call, timeoutMs) => this.#runtime.client.callShard(shard, call, timeoutMs),
       renew: (shard, renewal, timeoutMs) => this.#renewals.renew(shard, renewal, timeoutMs),
       hint: (member, hint) => this.#router.hint(member, hint),
+      hintOwner: (shard, hint) => this.hintOwner(shard, hint),
       findMissing: (...asked) => this.slots.findMissing(...asked),
     });
   }
@@ -444,6 +444,8 @@ export class ClusterMember implements RegionCluster, CallTransport {
         return this.#runtime.region.receive(hint.row);
       case "AbortAttempts":
         return this.hostedAttempts.drop(hint.attemptIds);
+      case "AttemptProgress":
+        return this.#runtime.region.noteProgress(hint.host, hint.reports);
       case "FreeSlot":
         return this.slots.free(hint.ticket);
       case "MemberLeaving":

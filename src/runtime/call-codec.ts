@@ -34,6 +34,7 @@ export function isUserWrite(body: unknown): boolean {
 const hintTypes: { readonly [T in Hint["type"]]: true } = {
   OutboxMessage: true,
   AbortAttempts: true,
+  AttemptProgress: true,
   FreeSlot: true,
   MemberLeaving: true,
   ShardFreed: true,

@@ -9,7 +9,16 @@ import type { RequestRow, Store } from "../stores/store.ts";
 import type { CallOf, CallType, InputCallType, ResultOf } from "./call.ts";
 import type { Definitions } from "./definitions.ts";
 import { inputOf } from "./input-of.ts";
-import { listItems, queryCode, readBreakpoint, readEnd, readIdentity, readStatus, readTask } from "./instance-query.ts";
+import {
+  listItems,
+  type LiveAttempts,
+  queryCode,
+  readBreakpoint,
+  readEnd,
+  readIdentity,
+  readStatus,
+  readTask,
+} from "./instance-query.ts";
 import type { Region } from "./region.ts";
 import type { Shard } from "./shard.ts";
 
@@ -84,7 +93,7 @@ export const callTable: { readonly [T in CallType]: CallEntry<T> } = {
   GetStatus: {
     ...query,
     carryOut: ({ id }, { shard, parts }) =>
-      shard.instances.ask(id, (_, actor) => readStatus(actor, parts.dispatcher.status), { withCode: true }),
+      shard.instances.ask(id, (_, actor) => readStatus(actor, liveAttempts(shard, parts)), { withCode: true }),
   },
   GetBreakpoint: {
     ...query,
@@ -99,7 +108,7 @@ export const callTable: { readonly [T in CallType]: CallEntry<T> } = {
   GetTask: {
     ...query,
     carryOut: ({ id, task }, { shard, parts }) =>
-      shard.instances.ask(id, (_, actor) => readTask(actor, task, parts.dispatcher.status)),
+      shard.instances.ask(id, (_, actor) => readTask(actor, task, liveAttempts(shard, parts))),
   },
   GetItems: {
     ...query,
@@ -154,6 +163,14 @@ export const callTable: { readonly [T in CallType]: CallEntry<T> } = {
     carryOut: once(resizeDomain),
   },
 };
+
+/** The progress of an attempt that another member hosts is what that member has told of it. */
+function liveAttempts({ delegatedAttempts }: Shard, { dispatcher: { status } }: CallTableParts): LiveAttempts {
+  return {
+    waitOf: (attemptId) => status.waitOf(attemptId),
+    progressOf: (attemptId) => status.progressOf(attemptId) ?? delegatedAttempts.progressOf(attemptId),
+  };
+}
 
 type CarryOut<T extends CallType> = (call: CallOf<T>, context: CallContext) => Promise<void>;
 

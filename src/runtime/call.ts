@@ -1,4 +1,5 @@
 import type { SlotGrant, SlotReport } from "../cluster/slot-report.ts";
+import type { TaskProgress } from "../dispatch/task-progress.ts";
 import type { WorkerConnection } from "../dispatch/worker.ts";
 import type { PausedBy, UpdateAnswered } from "../kernel/event.ts";
 import type { CompletionResult } from "../kernel/input.ts";
@@ -48,6 +49,8 @@ export interface Calls extends InputCalls, QueryCalls {
       readonly attemptIds: readonly string[];
       /** Connections of attempts on remote workers, by attempt id. */
       readonly connections: Readonly<Record<string, WorkerConnection>>;
+      /** The last progress that they reported, by attempt id; absent in a message of an earlier version. */
+      readonly progress?: Readonly<Record<string, TaskProgress>>;
     };
     readonly result: readonly string[];
   };
@@ -134,12 +137,19 @@ export type InstanceCallType = { [T in CallType]: Calls[T]["args"] extends Insta
 export type Hint =
   | { readonly type: "OutboxMessage"; readonly row: OutboxRow }
   | { readonly type: "AbortAttempts"; readonly attemptIds: readonly string[] }
+  | { readonly type: "AttemptProgress"; readonly host: string; readonly reports: readonly AttemptProgress[] }
   /** The owner does not need a slot that was offered to it. */
   | { readonly type: "FreeSlot"; readonly ticket: string }
   | { readonly type: "MemberLeaving"; readonly member: string }
   | { readonly type: "ShardFreed"; readonly shard: number }
   /** `more`: other shards that were opened at about the same time. */
   | ({ readonly type: "ShardOpened"; readonly owner: string; readonly more?: readonly OpenedShard[] } & OpenedShard);
+
+/** The progress that the job of a hosted attempt has reported. */
+export interface AttemptProgress {
+  readonly attemptId: string;
+  readonly progress: TaskProgress;
+}
 
 /** A shard that a member has opened under an epoch. */
 export interface OpenedShard {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
 import { silentLogger } from "../base/logger.ts";
 import { eventsIn } from "../kernel/event-text.ts";
+import type { TaskProgress } from "../dispatch/task-progress.ts";
 import type { Event } from "../kernel/event.ts";
 import type { ShardClaim } from "../stores/store.ts";
 import { TestClock } from "../testing/test-clock.ts";
@@ -41,6 +42,8 @@ class FakeHosting implements AttemptHosting {
     return (isOver) => void this.slots.set(attemptId, isOver ? "freed" : "freed later");
   };
   readonly reclaim = (): void => undefined;
+  readonly progress: TaskProgress[] = [];
+  readonly onProgress = (_run: InstanceTaskRun, progress: TaskProgress): void => void this.progress.push(progress);
 }
 
 describe("a worker's address", () => {
@@ -107,6 +110,20 @@ describe("an attempt that another member holds", () => {
       delegated.sweep();
     }
     assert.equal(await lastEvent(run), "");
+  });
+
+  test("is as far as its host last said, and listeners hear each report once", async () => {
+    hosting.living.add("m");
+    const { attemptId } = await running("i", "m");
+    assert.equal(delegated.progressOf(attemptId), undefined);
+    delegated.noteProgress(attemptId, "m", { fraction: 0.5, message: "half" });
+    delegated.noteProgress(attemptId, "m", { fraction: 0.5, message: "half" });
+    delegated.noteProgress(attemptId, "a stranger", { fraction: 1 });
+    delegated.noteProgress("unknown:1:0:1", "m", { fraction: 1 });
+    assert.deepEqual(delegated.progressOf(attemptId), { fraction: 0.5, message: "half" });
+    assert.deepEqual(hosting.progress, [{ fraction: 0.5, message: "half" }]);
+    delegated.abort([attemptId]);
+    assert.equal(delegated.progressOf(attemptId), undefined);
   });
 
   test("holds a slot of its domain until it is lost, taken back or not wanted any more", async () => {

@@ -1,6 +1,8 @@
+import { isDeepStrictEqual } from "node:util";
 import { assert } from "../base/assert.ts";
 import type { Clock } from "../base/clock.ts";
 import { EngineError } from "../base/error.ts";
+import type { TaskProgress } from "../dispatch/task-progress.ts";
 import type { AttemptListener } from "../dispatch/task-run.ts";
 import type { GrantFence } from "../dispatch/grant-fence.ts";
 import type { Execution } from "../kernel/event.ts";
@@ -67,6 +69,8 @@ export interface AttemptHosting {
    * if the attempt has stopped or this process follows it again, with false if it may keep running for a while.
    */
   hold(run: InstanceTaskRun): (isOver: boolean) => void;
+  /** Called when an attempt that another member hosts has made progress. */
+  onProgress(run: InstanceTaskRun, progress: TaskProgress): void;
   /** Hosts the attempt no longer, because its shard is owned here again. */
   reclaim(attemptId: string): void;
   readonly lostMs: number;
@@ -153,6 +157,20 @@ export class DelegatedAttempts {
     attempt.hasHost = true;
     attempt.renewedAt = this.#clock.monotonic();
     return true;
+  }
+
+  /** Notes the progress that a host has reported. Ignored if it is none of the attempt's hosts. */
+  noteProgress(attemptId: string, host: string, progress: TaskProgress): void {
+    const attempt = this.#attempts.get(attemptId);
+    if (attempt === undefined || !attempt.hosts.has(host)) return;
+    // A renewal repeats the last report.
+    if (isDeepStrictEqual(attempt.progress, progress)) return;
+    attempt.progress = progress;
+    this.#hosting.onProgress(attempt.run, progress);
+  }
+
+  progressOf(attemptId: string): TaskProgress | undefined {
+    return this.#attempts.get(attemptId)?.progress;
   }
 
   /** True if it may be hosted there: only a remote worker of the same principal moves it to another living member. */
@@ -281,4 +299,5 @@ interface DelegatedAttempt {
   /** A living member has been seen that could host it. */
   hasHost: boolean;
   readonly release: (isOver: boolean) => void;
+  progress?: TaskProgress;
 }

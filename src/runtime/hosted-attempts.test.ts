@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
+import type { TaskProgress } from "../dispatch/task-progress.ts";
 import type { TaskWait } from "../dispatch/wait-reason.ts";
 import type { Clock } from "../base/clock.ts";
 import { EngineError } from "../base/error.ts";
@@ -30,11 +31,13 @@ class FakeDispatcher {
   readonly waiting = new Set<string>();
   readonly aborted: string[] = [];
   readonly givenUp: string[] = [];
+  readonly progress = new Map<string, TaskProgress>();
 
   readonly status = {
     isReachable: (attemptId: string): boolean => this.running.has(attemptId),
     isRunning: (attemptId: string): boolean => this.running.has(attemptId),
     connectionOf: (): undefined => undefined,
+    progressOf: (attemptId: string): TaskProgress | undefined => this.progress.get(attemptId),
     waitOf: (attemptId: string): TaskWait | undefined => {
       return this.waiting.has(attemptId) ? { reason: "slot", text: "a slot" } : undefined;
     },
@@ -77,6 +80,8 @@ class Rig {
       renew: async (shard, renewal, timeoutMs) =>
         decodeResult("RenewAttempts", await this.#ask(shard, decodeCall(renewal), timeoutMs)),
       hint: (member, hint) => void this.hints.push({ member, hint }),
+      hintOwner: (shard, hint) => void this.hints.push({ member: `owner of ${shard}`, hint }),
+      onProgress: () => assert.fail("nothing is owned here"),
       findMissing: async () => [],
     });
   }
@@ -130,6 +135,29 @@ describe("attempts that are hosted for other owners", () => {
     assert.deepEqual(rig.questions(), ["3: me a b", "5: me c"]);
     await clock.advance(workerBeatMs);
     assert.deepEqual(rig.questions(), ["3: me a b", "5: me c"]);
+  });
+
+  test("are told to their owners with their progress, the last report twice a second, and again with each renewal", async () => {
+    rig.keep(3, "a");
+    const say = (fraction: number): boolean => {
+      rig.dispatcher.progress.set("a", { fraction });
+      return rig.hostedAttempts.tellProgress("a", { fraction });
+    };
+    assert.equal(rig.hostedAttempts.tellProgress("own", { fraction: 1 }), false);
+    for (const fraction of [0.1, 0.2, 0.3]) assert.equal(say(fraction), true);
+    await clock.advance(500);
+    say(0.4);
+    await clock.advance(5000);
+    const told = [0.1, 0.3, 0.4].map((fraction) => {
+      const hint = { type: "AttemptProgress", host: "me", reports: [{ attemptId: "a", progress: { fraction } }] };
+      return { member: "owner of 3", hint };
+    });
+    assert.deepEqual(rig.hints, told);
+    await clock.advance(workerBeatMs);
+    const { call } = last();
+    assert.deepEqual(call.type === "RenewAttempts" && call.progress, { a: { fraction: 0.4 } });
+    rig.hostedAttempts.stop();
+    assert.equal(clock.timerCount, 0);
   });
 
   test("keep running while an owner renews their leases", async () => {

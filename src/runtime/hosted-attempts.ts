@@ -5,6 +5,8 @@ import { type ClusterTimings, ownPatience } from "../cluster/timings.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { DispatcherStatus } from "../dispatch/dispatcher-status.ts";
 import type { WorkerConnection } from "../dispatch/worker.ts";
+import type { TaskProgress } from "../dispatch/task-progress.ts";
+import { HostedProgress, type HostedProgressParts } from "./hosted-progress.ts";
 import type { Input } from "./input.ts";
 import { type ReportedRun, type AttemptHosting, isRemote } from "./delegated-attempts.ts";
 import type { CallOf, CallType, Hint, ResultOf } from "./call.ts";
@@ -14,7 +16,7 @@ export interface HostedAttemptsParts {
   readonly logger: Logger;
   readonly timings: ClusterTimings;
   readonly dispatcher: Pick<Dispatcher, "abort" | "giveUpExpired"> & {
-    readonly status: Pick<DispatcherStatus, "connectionOf" | "isReachable" | "isRunning" | "waitOf">;
+    readonly status: Pick<DispatcherStatus, "connectionOf" | "isReachable" | "isRunning" | "progressOf" | "waitOf">;
   };
   readonly member: () => string;
   readonly members: Pick<AttemptHosting, "isLiving" | "hasLeft" | "hasSeen">;
@@ -27,6 +29,9 @@ export interface HostedAttemptsParts {
     timeoutMs: number,
   ) => Promise<ResultOf<"RenewAttempts">>;
   readonly hint: (member: string, hint: Hint) => void;
+  readonly hintOwner: HostedProgressParts["hintOwner"];
+  /** Called when an attempt of this member that another one hosts has made progress. */
+  readonly onProgress: AttemptHosting["onProgress"];
   readonly findMissing: AttemptHosting["findMissing"];
 }
 
@@ -51,12 +56,14 @@ export class HostedAttempts implements AttemptHosting {
   readonly #ended = new Map<string, HostLease>();
   /** Deliveries of reports under way, one for each report that its owner has not received yet. */
   readonly #reports = new Map<Promise<void>, string>();
+  readonly #progress: HostedProgress;
   #timer: Timer | undefined;
   #expiryTimer: Timer | undefined;
   #incarnation = 0;
 
   constructor(parts: HostedAttemptsParts) {
     this.#parts = parts;
+    this.#progress = new HostedProgress(parts);
     this.lostMs = parts.timings.workerLostMs;
     const { stallMs, suspectMs, lostMs } = parts.timings;
     // A thread renews the lease of a blocked member for `stallMs` by a clock that may be slow; then the lease runs out.
@@ -71,6 +78,8 @@ export class HostedAttempts implements AttemptHosting {
 
   readonly findMissing: AttemptHosting["findMissing"] = (host, fence, attemptIds) =>
     this.#parts.findMissing(host, fence, attemptIds);
+
+  readonly onProgress: AttemptHosting["onProgress"] = (run, progress) => this.#parts.onProgress(run, progress);
 
   readonly abort = (host: string, attemptIds: readonly string[]): void => {
     if (host === this.#parts.member()) this.drop(attemptIds);
@@ -90,6 +99,7 @@ export class HostedAttempts implements AttemptHosting {
     this.#incarnation++;
     this.#running.clear();
     this.#ended.clear();
+    this.#progress.stop();
   }
 
   /** Resolves when the owners have received all reports, or after the grace period. */
@@ -113,6 +123,13 @@ export class HostedAttempts implements AttemptHosting {
     for (const id of attemptIds) this.#running.set(id, { shard, renewedAt });
   }
 
+  /** Tells the owner of a hosted attempt how far it is. False for an attempt of this member. */
+  tellProgress(attemptId: string, progress: TaskProgress): boolean {
+    const lease = this.#running.get(attemptId);
+    if (lease !== undefined) this.#progress.report(lease.shard, { attemptId, progress });
+    return lease !== undefined;
+  }
+
   /** The age of the last lease renewal of a hosted attempt; 0 for this member's own attempts. */
   renewalAgeMs(attemptId: string): number {
     const lease = this.#running.get(attemptId) ?? this.#ended.get(attemptId);
@@ -125,7 +142,7 @@ export class HostedAttempts implements AttemptHosting {
    */
   async ask(shard: number, attemptId: string, connection: WorkerConnection): Promise<number | undefined> {
     const askedAt = this.#parts.clock.monotonic();
-    const unwanted = await this.#renew(shard, [attemptId], { [attemptId]: connection });
+    const unwanted = await this.#renew(shard, [attemptId], { connections: { [attemptId]: connection } });
     return unwanted.includes(attemptId) ? undefined : askedAt;
   }
 
@@ -133,10 +150,10 @@ export class HostedAttempts implements AttemptHosting {
   async #renew(
     shard: number,
     attemptIds: readonly string[],
-    connections: Readonly<Record<string, WorkerConnection>>,
+    about: Pick<CallOf<"RenewAttempts">, "connections" | "progress">,
   ): Promise<readonly string[]> {
     const { timings, member, renew } = this.#parts;
-    return await renew(shard, { type: "RenewAttempts", host: member(), attemptIds, connections }, timings.workerBeatMs);
+    return await renew(shard, { type: "RenewAttempts", host: member(), attemptIds, ...about }, timings.workerBeatMs);
   }
 
   /** Removes an attempt whose shard is owned here again. */
@@ -246,12 +263,10 @@ export class HostedAttempts implements AttemptHosting {
     const { clock, dispatcher, logger } = this.#parts;
     const askedAt = clock.monotonic();
     const attemptIds = [...new Set(leases.map(([id]) => id))];
-    const connections = attemptIds.flatMap((id) => {
-      const connection = dispatcher.status.connectionOf(id);
-      return connection === undefined ? [] : [[id, connection] as const];
-    });
+    const connections = definedFor(attemptIds, (id) => dispatcher.status.connectionOf(id));
+    const progress = definedFor(attemptIds, (id) => dispatcher.status.progressOf(id));
     try {
-      const unwanted = new Set(await this.#renew(shard, attemptIds, Object.fromEntries(connections)));
+      const unwanted = new Set(await this.#renew(shard, attemptIds, { connections, progress }));
       const stopped: string[] = [];
       for (const [id, lease] of leases) {
         if (!unwanted.has(id)) lease.renewedAt = askedAt;
@@ -283,6 +298,18 @@ function takeExpired(leases: Map<string, HostLease>, moment: number): string[] {
   return expired;
 }
 
+/** The values of the attempts that have one, by attempt id. */
+function definedFor<Value>(
+  attemptIds: readonly string[],
+  valueOf: (attemptId: string) => Value | undefined,
+): Record<string, Value> {
+  const found = attemptIds.flatMap((id) => {
+    const value = valueOf(id);
+    return value === undefined ? [] : [[id, value] as const];
+  });
+  return Object.fromEntries(found);
+}
+
 function isLostWorker(input: Input): boolean {
   return input.type === "AttemptEnded" && input.outcome.kind === "lost" && isRemote(input.worker ?? "");
 }
@@ -303,6 +330,7 @@ export const noHosting: AttemptHosting = {
   report: () => undefined,
   add: () => undefined,
   hold: () => () => undefined,
+  onProgress: () => undefined,
   reclaim: () => undefined,
   findMissing: async () => [],
 };

@@ -52,10 +52,10 @@ export interface InstanceEnd {
   readonly output?: Payload | undefined;
 }
 
-/** Dispatcher queries about attempts that are under way. */
-type Attempts = Pick<DispatcherStatus, "waitOf" | "progressOf">;
+/** Queries about attempts that are under way. */
+export type LiveAttempts = Pick<DispatcherStatus, "waitOf" | "progressOf">;
 
-export function readStatus(actor: InstanceActor, attempts: Attempts): InstanceView {
+export function readStatus(actor: InstanceActor, attempts: LiveAttempts): InstanceView {
   const { machine } = actor;
   return {
     ...viewInstance(machine, liveWaits(actor, attempts)),
@@ -65,7 +65,7 @@ export function readStatus(actor: InstanceActor, attempts: Attempts): InstanceVi
   };
 }
 
-function liveWaits(actor: InstanceActor, attempts: Attempts): LiveWaits {
+function liveWaits(actor: InstanceActor, attempts: LiveAttempts): LiveWaits {
   const { machine, definition } = actor;
   return {
     taskWait: (task) => attempts.waitOf(currentAttempt(machine, task)),
@@ -100,7 +100,7 @@ export function readEnd(actor: InstanceActor): InstanceEnd {
 }
 
 /** `TASK_UNKNOWN`. */
-export function readTask({ machine }: InstanceActor, given: string | number, attempts: Attempts): TaskDetails {
+export function readTask({ machine }: InstanceActor, given: string | number, attempts: LiveAttempts): TaskDetails {
   const task = findTask(machine, given);
   const attempt = currentAttempt(machine, task);
   return {

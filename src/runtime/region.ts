@@ -4,8 +4,8 @@ import { instanceFields, namespaceOf, qualify } from "../base/namespace.ts";
 import type { Machine } from "../kernel/machine.ts";
 import { shardOfId, shardOfKey } from "../stores/instance-key.ts";
 import { Fenced, type OutboxRow, type ShardClaim, type ShardRow } from "../stores/store.ts";
-import type { AttemptHosting } from "./delegated-attempts.ts";
-import type { Hint } from "./call.ts";
+import { type AttemptHosting, instanceOf } from "./delegated-attempts.ts";
+import type { AttemptProgress, Hint } from "./call.ts";
 import type { CodeHost } from "../dispatch/code-host.ts";
 import { CodeActor } from "./code-actor.ts";
 import { noHosting } from "./hosted-attempts.ts";
@@ -230,6 +230,14 @@ export class Region {
   /** Takes back an attempt that a worker has brought to this member. Undefined if its shard does not wait for it. */
   reclaimAttempt(number: number, attemptId: string, worker: string): InstanceTaskRun | undefined {
     return this.#shards[number]?.delegatedAttempts.reclaim(attemptId, worker);
+  }
+
+  /** Notes the progress of attempts of this member that another one hosts. */
+  noteProgress(host: string, reports: readonly AttemptProgress[]): void {
+    for (const { attemptId, progress } of reports) {
+      const shard = this.#shards[this.shardOf(instanceOf(attemptId))];
+      shard?.delegatedAttempts.noteProgress(attemptId, host, progress);
+    }
   }
 
   /** Runs attempts again that other members hosted and that are lost by now. */

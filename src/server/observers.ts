@@ -1,6 +1,8 @@
 import type { Clock } from "../base/clock.ts";
 import type { Logger } from "../base/logger.ts";
+import { localName, namespaceOf } from "../base/namespace.ts";
 import type { OnTaskLog } from "../dispatch/task-log.ts";
+import type { ClusterOverview } from "../engine/cluster-overview.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { EngineOptions } from "../engine/options.ts";
 import type { Store } from "../stores/store.ts";
@@ -10,7 +12,7 @@ import { gaugeEngine } from "../telemetry/engine-gauges.ts";
 import { InstanceLog } from "../telemetry/instance-log.ts";
 import { Metrics } from "../telemetry/metrics.ts";
 import { observedStore } from "../telemetry/observed-store.ts";
-import { TaskLogs } from "../telemetry/task-logs.ts";
+import { type LogMembers, TaskLogs } from "../telemetry/task-logs.ts";
 import { TraceIds } from "../telemetry/trace-ids.ts";
 import { Tracing } from "../telemetry/tracing.ts";
 import type { ServerConfig } from "./config/server-config.ts";
@@ -81,6 +83,7 @@ export class Observers {
         ? undefined
         : new Alerts({ rules: config.alerts as readonly AlertRule[], engine, store: this.store, clock, logger });
     this.#alerts = alerts;
+    this.taskLogs.join(logMembersOf(engine));
     engine.subscribeAll((change) => {
       metrics.observe(change);
       tracing.observe(change);
@@ -102,4 +105,23 @@ export class Observers {
     await this.taskLogs.stop();
     this.tracing.stop();
   }
+}
+
+/** Members that follow a log hear of each write; who follows one here hears of theirs. */
+function logMembersOf(engine: Engine): LogMembers {
+  const clusterOf = (id: string): ClusterOverview => engine.viewNamespace(namespaceOf(id)).cluster;
+  return {
+    tell: (id) => clusterOf(id).tellLogLines(localName(id)),
+    follow: (id, onNews) => {
+      const relay = clusterOf(id).follow({
+        withEvents: false,
+        onChange: () => undefined,
+        onLogLines: onNews,
+        onGap: onNews,
+      });
+      // Lines that were written before all members knew of it are read then.
+      void relay?.add({ logsOf: localName(id) }).then(onNews);
+      return () => relay?.stop();
+    },
+  };
 }

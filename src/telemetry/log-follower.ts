@@ -4,8 +4,10 @@ import type { Logger } from "../base/logger.ts";
 import type { Store } from "../stores/store.ts";
 import { type KeptLogLine, keptLine } from "./task-log-line.ts";
 
-/** Poll interval for lines of other members; lines of this process arrive by `nudge`. */
-const lookEveryMs = 1000;
+/** Poll interval, as a safety net: new lines, of this process and of other members, are announced by `nudge`. */
+const lookEveryMs = 10_000;
+/** Wait before a failed read is retried. */
+const againMs = 1000;
 const pageLines = 500;
 
 export interface LogFollowerParts {
@@ -54,6 +56,7 @@ export class LogFollower {
     const { store, clock, logger, topic } = this.#parts;
     this.#isReading = true;
     this.#timer?.cancel();
+    let pauseMs = lookEveryMs;
     try {
       while (this.#hasNews && !this.#isStopped) {
         this.#hasNews = false;
@@ -68,8 +71,9 @@ export class LogFollower {
       }
     } catch (error) {
       logger.warn({ error: messageOf(error), topic }, "a task log could not be read; retrying");
+      pauseMs = againMs;
     }
     this.#isReading = false;
-    if (!this.#isStopped) this.#timer = clock.after(lookEveryMs, () => this.nudge());
+    if (!this.#isStopped) this.#timer = clock.after(pauseMs, () => this.nudge());
   }
 }

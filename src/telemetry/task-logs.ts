@@ -18,6 +18,8 @@ const bufferCharactersMax = 32 * 1024 * 1024;
 const droppedTopicsMax = 10_000;
 const dayMs = 24 * 60 * 60 * 1000;
 
+const topicPrefix = "log:";
+
 interface WaitingLine {
   readonly topic: string;
   readonly at: number;
@@ -32,6 +34,14 @@ export interface TaskLogsParts {
   readonly traceIdOf?: (qualifiedId: string) => string | undefined;
   /** Retention of lines. */
   readonly keepMs: number;
+}
+
+/** The other members of the cluster, which write to the same logs. Ids are qualified. */
+export interface LogMembers {
+  /** Tells them that lines of the instance are in the store. */
+  readonly tell: (qualifiedId: string) => void;
+  /** Calls back when one of them has written lines of the instance, or may have. Returns a function that ends it. */
+  readonly follow: (qualifiedId: string, onNews: () => void) => () => void;
 }
 
 export interface LogPage {
@@ -59,9 +69,15 @@ export class TaskLogs {
   #isHeldUp = false;
   #flushTimer: Timer | undefined;
   #careTimer: Timer | undefined;
+  #members: LogMembers | undefined;
 
   constructor(parts: TaskLogsParts) {
     this.#parts = parts;
+  }
+
+  /** Hears from now on of lines that other members write, and tells them of its own. */
+  join(members: LogMembers): void {
+    this.#members = members;
   }
 
   /** Deletes old lines periodically, until `stop`. */
@@ -109,7 +125,9 @@ export class TaskLogs {
     const follower = new LogFollower({ store, clock, logger, topic: logTopic(qualifiedId), after, listener });
     this.#followers.add(follower);
     follower.start();
+    const leave = this.#members?.follow(qualifiedId, () => follower.nudge());
     return () => {
+      leave?.();
       follower.stop();
       this.#followers.delete(follower);
     };
@@ -145,6 +163,7 @@ export class TaskLogs {
       this.#tellDropped();
       const topics = new Set(lines.map(({ topic }) => topic));
       for (const follower of this.#followers) if (topics.has(follower.topic)) follower.nudge();
+      for (const topic of topics) this.#members?.tell(topic.slice(topicPrefix.length));
     }
   }
 
@@ -175,7 +194,7 @@ export class TaskLogs {
   async #removeOld(): Promise<void> {
     const { store, clock, logger, keepMs } = this.#parts;
     try {
-      await store.deleteLines("log:", clock.now() - keepMs);
+      await store.deleteLines(topicPrefix, clock.now() - keepMs);
     } catch (error) {
       logger.warn({ error: messageOf(error) }, "old task logs could not be deleted; retrying");
     }
@@ -185,5 +204,5 @@ export class TaskLogs {
 
 /** The topic of an instance's lines in the store. */
 export function logTopic(qualifiedId: string): string {
-  return `log:${qualifiedId}`;
+  return `${topicPrefix}${qualifiedId}`;
 }

@@ -216,6 +216,8 @@ export class RigMember {
       call: (shard, call) => this.#rig.call(shard, call),
       renew: (shard, renewal) => this.#rig.call(shard, renewal),
       hint: (member, hint) => this.#rig.memberOf(member)?.hinted(hint),
+      hintOwner: () => undefined,
+      onProgress: () => undefined,
       findMissing: async () => [],
     });
   }

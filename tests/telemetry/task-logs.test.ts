@@ -189,7 +189,7 @@ describe("somebody who follows", () => {
     assert.equal(heard.length, 1201);
     const body = JSON.stringify({ level: "info", taskName: "pay", attempt: 1, message: "1201", fields: {} });
     await store.appendLines([{ topic: "log:order-1", at: noon, body }]);
-    await clock.advance(1000);
+    await clock.advance(10_000);
     assert.deepEqual(
       heard,
       Array.from({ length: 1202 }, (_, i) => `${i}`),
@@ -199,6 +199,32 @@ describe("somebody who follows", () => {
     await clock.advance(2000);
     assert.equal(heard.length, 1202);
     assert.equal(clock.timerCount, 0);
+  });
+
+  test("hears lines of other members when they say so, and the others hear of its own", async () => {
+    const { store, clock, logs } = await rig();
+    const told: string[] = [];
+    const followed = new Map<string, () => void>();
+    logs.join({
+      tell: (id) => told.push(id),
+      follow: (id, onNews) => {
+        followed.set(id, onNews);
+        return () => followed.delete(id);
+      },
+    });
+    const heard: string[] = [];
+    const stop = logs.follow("@acme/order-1", ({ message }) => heard.push(message));
+    await clock.settle();
+    const body = JSON.stringify({ level: "info", taskName: "pay", attempt: 1, message: "theirs", fields: {} });
+    await store.appendLines([{ topic: "log:@acme/order-1", at: noon, body }]);
+    followed.get("@acme/order-1")?.();
+    await clock.settle();
+    assert.deepEqual(heard, ["theirs"]);
+    for (let i = 0; i < 3; i++) logs.add(line("ours", { namespace: "acme" }));
+    await clock.advance(200);
+    assert.deepEqual([heard.length, told], [4, ["@acme/order-1"]], "once for each write");
+    stop();
+    assert.deepEqual([followed.size, clock.timerCount], [0, 0]);
   });
 
   test("goes on after a number, and after the store was away", async () => {

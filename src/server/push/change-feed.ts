@@ -93,6 +93,7 @@ export class ChangeFeed {
     this.#relay = engine.cluster.follow({
       withEvents: false,
       onChange: (change) => this.#hear(change),
+      onProgress: (report) => this.#progress.hear(report),
       onGap: () => this.#onGap(),
     });
     this.#heard = new HeardTopics({ relay: this.#relay, clock, last: () => this.#ring.last });
