@@ -61,7 +61,7 @@ export interface Store {
   /** Connects a thread of this process that renews leases. Embedded stores leave it out. */
   readonly leaseConnection?: LeaseConnectionSource | undefined;
   /**
-   * Removes a member with its mailbox (`mailboxOf`): itself when it leaves, or, with `ifHeartbeat`, another one whose heartbeat
+   * Removes a member with its mailboxes (`mailboxesOf`): itself when it leaves, or, with `ifHeartbeat`, another one whose heartbeat
    * is still that number. False if the heartbeat has changed, or the member was removed already. Ids of members are never
    * reused: a restarted engine has a new one.
    */

@@ -1,5 +1,6 @@
 import type { Timer } from "../../base/clock.ts";
 import { EngineError, messageOf } from "../../base/error.ts";
+import { busMailboxOf } from "../../stores/mailbox.ts";
 import type { Mail, Notifier, NotifierOptions } from "../../stores/notifier.ts";
 import type { Bus, BusConnection, BusListener, BusParts } from "../bus.ts";
 import { atMost, type BusSession, SessionKeeper } from "../session-keeper.ts";
@@ -160,9 +161,4 @@ class NotifySession implements BusSession {
       this.#parts.logger.error({ error: messageOf(error) }, "a listener on the bus threw");
     }
   }
-}
-
-/** A mailbox beside that of the member, which its router reads: a message is taken by one of the two. */
-function busMailboxOf(address: string): string {
-  return `bus:${address}`;
 }

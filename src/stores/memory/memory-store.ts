@@ -4,7 +4,7 @@ import type { EndStatus } from "../../kernel/status.ts";
 import { isNextBatch } from "../fence-check.ts";
 import { type DatabaseClock, machineClock } from "../database-clock.ts";
 import { firstKey, lastKeyOf } from "../instance-key.ts";
-import { mailboxOf } from "../mailbox.ts";
+import { mailboxesOf } from "../mailbox.ts";
 import { numberBefore } from "../message-number.ts";
 import { isSameDocument } from "../document.ts";
 import type {
@@ -136,7 +136,8 @@ export class MemoryStore implements Store {
     const row = members.get(member);
     if (row === undefined || row.heartbeat !== (ifHeartbeat ?? row.heartbeat)) return false;
     members.delete(member);
-    for (const { id, mailbox } of mail.values()) if (mailbox === mailboxOf(member)) mail.delete(id);
+    const mailboxes = mailboxesOf(member);
+    for (const { id, mailbox } of mail.values()) if (mailboxes.includes(mailbox)) mail.delete(id);
     return true;
   }
 

@@ -1,6 +1,6 @@
 import { CommitOrder } from "../commit-order.ts";
 import type { LeaseConnectionSource } from "../lease-connection.ts";
-import { mailboxOf } from "../mailbox.ts";
+import { mailboxesOf } from "../mailbox.ts";
 import { Columns } from "../rows.ts";
 import { integerKey, logLineColumns } from "../sql/columns.ts";
 import { checkConnections, connectionsDefault, type Limits, limitsDefault } from "../sql/connections.ts";
@@ -83,7 +83,7 @@ export class MysqlStore extends SqlStore<MysqlDriver> {
         "START TRANSACTION",
         statements.get("delete-member").with(text(member), wholeOrNull(ifHeartbeat ?? null)),
         "SET @heddle_removed = ROW_COUNT()",
-        statements.get("delete-mailbox").with(text(mailboxOf(member))),
+        ...mailboxesOf(member).map((mailbox) => statements.get("delete-mailbox").with(text(mailbox))),
         "COMMIT",
       ]);
       return removed !== undefined && !Array.isArray(removed) && removed.affectedRows === 1;

@@ -2,7 +2,7 @@ import { assert } from "../../base/assert.ts";
 import { EngineError } from "../../base/error.ts";
 import { CommitOrder } from "../commit-order.ts";
 import type { LeaseConnectionSource } from "../lease-connection.ts";
-import { mailboxOf } from "../mailbox.ts";
+import { mailboxesOf } from "../mailbox.ts";
 import type { Notifier, NotifierOptions } from "../notifier.ts";
 import {
   checkConnections,
@@ -102,7 +102,7 @@ export class PostgresStore extends SqlStore<PostgresDriver> {
 
   async removeMember(member: string, ifHeartbeat?: number): Promise<boolean> {
     if (ifHeartbeat !== undefined && member !== this.driver.member) await this.#endSessions(member, ifHeartbeat);
-    const values = [member, ifHeartbeat ?? null, mailboxOf(member)];
+    const values = [member, ifHeartbeat ?? null, ...mailboxesOf(member)];
     const [removed] = await this.transaction("heartbeats", [{ name: "delete-member", values }]);
     return removed?.changes === 1;
   }

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { EngineError } from "../../base/error.ts";
 import { type DatabaseClock, machineClock } from "../database-clock.ts";
-import { mailboxOf } from "../mailbox.ts";
+import { mailboxesOf } from "../mailbox.ts";
 import type { Columns } from "../rows.ts";
 import { SqlStore } from "../sql/sql-store.ts";
 import type { Batch } from "../store.ts";
@@ -57,7 +57,7 @@ export class SqliteStore extends SqlStore<SqliteDriver> {
     return await this.translateErrors(async () =>
       this.driver.inTransaction((statements) => {
         if (statements.get("delete-member").run(toDisk(member), ifHeartbeat ?? null).changes === 0) return false;
-        statements.get("delete-mailbox").run(toDisk(mailboxOf(member)));
+        for (const mailbox of mailboxesOf(member)) statements.get("delete-mailbox").run(toDisk(mailbox));
         return true;
       }),
     );
