@@ -1,65 +1,80 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { TestClock } from "../testing/test-clock.ts";
-import { LocalCalls } from "./local-calls.ts";
+import { type BoundedCall, LocalCalls } from "./local-calls.ts";
 
 function rig() {
   const clock = new TestClock();
   const calls = new LocalCalls(clock);
   const given: string[] = [];
-  /** Watches a piece of work under a name. */
-  const watch = (name: string, timeoutMs: number): PromiseWithResolvers<string> => {
-    const work = Promise.withResolvers<string>();
-    calls.bound(work.promise, { timeoutMs, onTime: () => "time is up" }).then(
-      (value) => given.push(`${name}: ${value}`),
-      (reason: unknown) => given.push(`${name} failed: ${String(reason)}`),
-    );
-    return work;
+  /** Adds a call under a name. */
+  const add = (name: string, timeoutMs: number): BoundedCall => {
+    const call: BoundedCall = {
+      until: clock.monotonic() + timeoutMs,
+      place: -1,
+      onTime: () => given.push(`${name}: time is up`),
+      giveUp: (reason) => given.push(`${name}: ${String(reason)}`),
+    };
+    calls.add(call);
+    return call;
   };
-  return { clock, calls, given, watch };
+  return { clock, calls, given, add };
 }
 
 describe("own calls", () => {
-  test("end as their work does", async () => {
-    const { clock, given, watch } = rig();
-    watch("a", 100).resolve("done");
-    watch("b", 100).reject("refused");
-    await clock.settle();
-    assert.deepEqual(given, ["a: done", "b failed: refused"]);
+  test("that have ended are not given up, and end once", async () => {
+    const { clock, calls, given, add } = rig();
+    const ended = [add("a", 100), add("b", 200), add("c", 300), add("d", 400)];
+    const [, b, , d] = ended;
+    assert.ok(b && d);
+    assert.deepEqual([calls.delete(b), calls.delete(b), calls.delete(d)], [true, false, true]);
     await clock.advance(1000);
-    assert.equal(given.length, 2);
+    assert.deepEqual(given, ["a: time is up", "c: time is up"]);
+    assert.deepEqual(
+      ended.map((call) => calls.delete(call)),
+      [false, false, false, false],
+    );
   });
 
   test("are given up each at its own time, however the times are mixed", async () => {
-    const { clock, given, watch } = rig();
-    watch("slow", 300);
-    watch("quick", 100);
+    const { clock, calls, given, add } = rig();
+    add("slow", 300);
+    add("quick", 100);
     await clock.advance(50);
-    watch("middle", 150);
-    watch("for ever", Infinity);
-    const last = watch("last", 1000);
+    add("middle", 150);
+    add("for ever", Infinity);
+    const last = add("last", 1000);
     await clock.advance(49);
     assert.deepEqual(given, []);
     await clock.advance(1);
-    assert.deepEqual(given, ["quick failed: time is up"]);
+    assert.deepEqual(given, ["quick: time is up"]);
     await clock.advance(100);
     await clock.advance(100);
-    assert.deepEqual(given.slice(1), ["middle failed: time is up", "slow failed: time is up"]);
-    last.resolve("in time");
+    assert.deepEqual(given.slice(1), ["middle: time is up", "slow: time is up"]);
+    assert.equal(calls.delete(last), true);
     await clock.advance(10_000);
-    assert.deepEqual(given.slice(3), ["last: in time"]);
+    assert.deepEqual(given.slice(3), []);
   });
 
-  test("are rejected together, and what their work says later is not heard", async () => {
-    const { clock, calls, given, watch } = rig();
-    const work = watch("a", 100);
-    watch("b", Infinity);
-    calls.rejectAll("stopped");
-    work.resolve("too late");
-    await clock.advance(1000);
-    assert.deepEqual(given, ["a failed: stopped", "b failed: stopped"]);
-    watch("c", 100);
+  test("may be added by a call that is given up", async () => {
+    const { clock, calls, given, add } = rig();
+    calls.add({ until: clock.monotonic() + 100, place: -1, onTime: () => add("again", 50), giveUp: () => undefined });
     await clock.advance(100);
-    assert.deepEqual(given.slice(2), ["c failed: time is up"]);
+    assert.deepEqual(given, []);
+    await clock.advance(50);
+    assert.deepEqual(given, ["again: time is up"]);
+  });
+
+  test("are rejected together, and are over then", async () => {
+    const { clock, calls, given, add } = rig();
+    const first = add("a", 100);
+    add("b", Infinity);
+    calls.rejectAll("stopped");
+    assert.equal(calls.delete(first), false);
+    await clock.advance(1000);
+    assert.deepEqual(given, ["a: stopped", "b: stopped"]);
+    add("c", 100);
+    await clock.advance(100);
+    assert.deepEqual(given.slice(2), ["c: time is up"]);
   });
 });

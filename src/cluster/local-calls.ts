@@ -1,10 +1,15 @@
 import type { Clock, Timer } from "../base/clock.ts";
 
-interface LocalCall {
+/** A call that its member carries out itself. */
+export interface BoundedCall {
   /** Monotonic time at which the call is given up. */
   readonly until: number;
-  readonly giveUp: (reason: unknown) => void;
-  readonly onTime: () => unknown;
+  /** Its place in the list of calls, which is `LocalCalls`'s; -1 outside. */
+  place: number;
+  /** Called when the time is up. */
+  onTime(): void;
+  /** Called when all calls are rejected. */
+  giveUp(reason: unknown): void;
 }
 
 /**
@@ -13,7 +18,8 @@ interface LocalCall {
  */
 export class LocalCalls {
   readonly #clock: Clock;
-  readonly #calls = new Set<LocalCall>();
+  /** In no order. A set would cost every call a hash. */
+  #calls: BoundedCall[] = [];
   #timer: Timer | undefined;
   #timerAt = Infinity;
 
@@ -21,29 +27,29 @@ export class LocalCalls {
     this.#clock = clock;
   }
 
-  /** Settles as the work does, unless the timeout passes first, or all calls are rejected. */
-  bound<T>(work: Promise<T>, options: { timeoutMs: number; onTime: () => unknown }): Promise<T> {
-    const { promise, resolve, reject } = Promise.withResolvers<T>();
-    const { timeoutMs, onTime } = options;
-    const call: LocalCall = { until: this.#clock.monotonic() + timeoutMs, giveUp: reject, onTime };
-    this.#calls.add(call);
+  /** Adds a call, until `delete` is called with it, its time is up, or all calls are rejected. */
+  add(call: BoundedCall): void {
+    call.place = this.#calls.push(call) - 1;
     if (call.until < this.#timerAt) this.#setTimer(call.until);
-    work.then(
-      (value) => {
-        this.#calls.delete(call);
-        resolve(value);
-      },
-      (error: unknown) => {
-        this.#calls.delete(call);
-        reject(error);
-      },
-    );
-    return promise;
+  }
+
+  /** Returns false if the call was given up before: then its result does not matter any more. */
+  delete(call: BoundedCall): boolean {
+    const { place } = call;
+    if (place === -1) return false;
+    call.place = -1;
+    const last = this.#calls.pop();
+    if (last === undefined || last === call) return true;
+    this.#calls[place] = last;
+    last.place = place;
+    return true;
   }
 
   rejectAll(reason: unknown): void {
-    for (const { giveUp } of this.#calls) giveUp(reason);
-    this.#calls.clear();
+    const calls = this.#calls;
+    this.#calls = [];
+    for (const call of calls) call.place = -1;
+    for (const call of calls) call.giveUp(reason);
     this.#setTimer(Infinity);
   }
 
@@ -58,14 +64,9 @@ export class LocalCalls {
 
   #giveUpOverdue(): void {
     const now = this.#clock.monotonic();
-    let next = Infinity;
-    for (const call of this.#calls) {
-      if (call.until > now) next = Math.min(next, call.until);
-      else {
-        this.#calls.delete(call);
-        call.giveUp(call.onTime());
-      }
-    }
-    this.#setTimer(next);
+    const overdue = this.#calls.filter(({ until }) => until <= now);
+    for (const call of overdue) this.delete(call);
+    this.#setTimer(this.#calls.reduce((first, { until }) => Math.min(first, until), Infinity));
+    for (const call of overdue) call.onTime();
   }
 }

@@ -17,7 +17,7 @@ import type { WorkerIdentity } from "../dispatch/worker-sessions.ts";
 import type { OnTaskLog } from "../dispatch/task-log.ts";
 import type { TaskRun } from "../dispatch/task-run.ts";
 import type { CallOf, CallType, Hint, ResultOf } from "../runtime/call.ts";
-import type { CallTransport, CallTransportOptions } from "../runtime/call-client.ts";
+import type { CallTransport, CallTransportOptions } from "../runtime/local-call.ts";
 import { decodeHint, decodeResult, isUserWrite } from "../runtime/call-codec.ts";
 import { HostedAttempts, type HostedAttemptsParts } from "../runtime/hosted-attempts.ts";
 import type { RegionCluster } from "../runtime/region.ts";

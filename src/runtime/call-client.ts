@@ -1,8 +1,7 @@
 import type { Clock } from "../base/clock.ts";
-import { EngineError, hasCode } from "../base/error.ts";
+import type { EngineError } from "../base/error.ts";
 import type { Random } from "../base/random.ts";
-import { localName } from "../base/namespace.ts";
-import { unansweredError } from "../cluster/outgoing-call.ts";
+import type { Writable } from "../base/writable.ts";
 import { LocalCalls } from "../cluster/local-calls.ts";
 import { shardOfKey } from "../stores/instance-key.ts";
 import type { DomainRow } from "../stores/store.ts";
@@ -12,22 +11,10 @@ import { callTable } from "./call-table.ts";
 import type { DefinitionSaver } from "./definition-saver.ts";
 import { type InstanceEnd, readEnd } from "./instance-query.ts";
 import type { StartRequest } from "./instance-starter.ts";
+import { type CallTransport, errorFor, LocalCall, type LocalCallOptions, type LocalCallParts } from "./local-call.ts";
 import type { Reply } from "./message.ts";
 import type { Region } from "./region.ts";
-
-/** Carries calls to the owners of shards, and their results back. */
-export interface CallTransport {
-  /** Time after which a call is given up. */
-  readonly callMs: number;
-  /** Repeats the call under one key until it is answered. `CALL_UNANSWERED` after `timeoutMs`. */
-  call<T extends CallType>(shard: number, call: CallOf<T>, options: CallTransportOptions): Promise<ResultOf<T>>;
-}
-
-export interface CallTransportOptions {
-  readonly timeoutMs: number;
-  /** Key of the call's earlier try. */
-  readonly key?: string;
-}
+import type { Shard } from "./shard.ts";
 
 export interface CallClientParts {
   readonly clock: Clock;
@@ -46,10 +33,14 @@ export interface CallClientParts {
 export class CallClient {
   readonly #parts: CallClientParts;
   readonly #localCalls: LocalCalls;
+  /** Undefined where one member owns every shard. */
+  readonly #localCallParts: LocalCallParts | undefined;
 
   constructor(parts: CallClientParts) {
+    const { clock, random, handler, transport } = parts;
     this.#parts = parts;
-    this.#localCalls = new LocalCalls(parts.clock);
+    this.#localCalls = new LocalCalls(clock);
+    this.#localCallParts = transport && { clock, random, handler, transport, calls: this.#localCalls };
   }
 
   /** Rejects calls to this member's own shards that are under way. */
@@ -59,82 +50,83 @@ export class CallClient {
 
   /** Durable when it resolves. `INSTANCE_EXISTS`. */
   start(request: StartRequest): Promise<void> {
-    const { region, transport } = this.#parts;
-    return transport === undefined
-      ? region.mustFind(region.shardOf(request.id)).starter.start(request)
-      : this.#startAnywhere(request);
+    const reply = Promise.withResolvers<void>();
+    this.submit(request, reply);
+    return reply.promise;
   }
 
   /** Settles the reply when the instance is durable. `INSTANCE_EXISTS`. */
   submit(request: StartRequest, reply: Reply<void>): void {
-    const { region, transport } = this.#parts;
-    if (transport === undefined) return region.mustFind(region.shardOf(request.id)).starter.submit(request, reply);
-    this.#startAnywhere(request).then(
-      () => reply.resolve(),
-      (error: unknown) => reply.reject(error),
-    );
+    const { region, definitions } = this.#parts;
+    const number = region.shardOf(request.id);
+    const parts = this.#localCallParts;
+    if (parts === undefined) return region.mustFind(number).starter.submit(request, reply);
+    const shard = region.find(number);
+    // The common case has nothing to wait for before the start.
+    if (shard === undefined || request.isGivenId || !definitions.areSaved(request.definitions)) {
+      this.#saveAndStart(request).then(
+        () => reply.resolve(),
+        (error: unknown) => reply.reject(error),
+      );
+      return;
+    }
+    const options = { shard, call: startCallOf(request), timeoutMs: parts.transport.callMs, instanceId: request.id };
+    const call = new LocalCall<"StartInstance">(parts, options, reply);
+    try {
+      shard.starter.submit(request, call);
+    } catch (error) {
+      call.reject(error);
+    }
   }
 
-  async #startAnywhere({ id, isGivenId, reuse, definition, definitions, input, event }: StartRequest): Promise<void> {
-    await this.#parts.definitions.save(definitions);
-    const { name: workflow, version } = definition;
-    const given = { id, isGivenId, reuse, workflow, version, input };
-    await this.callInstance({ type: "StartInstance", ...given, ...(event && { event }) });
+  async #saveAndStart(request: StartRequest): Promise<void> {
+    await this.#parts.definitions.save(request.definitions);
+    await this.callInstance(startCallOf(request));
   }
 
   /** Calls the owner of the instance. `CALL_UNANSWERED`, and whatever the owner refuses the call with. */
   callInstance<T extends InstanceCallType>(call: CallOf<T>): Promise<ResultOf<T>> {
-    const { region, transport } = this.#parts;
-    const result = this.callShard<T>(region.shardOf(call.id), call);
-    return transport === undefined
-      ? result
-      : result.catch((error: unknown) => rethrowFor(call.id, call.type, { error, transport }));
+    return this.#call<T>(this.#parts.region.shardOf(call.id), call, { instanceId: call.id });
   }
 
   /** Calls the owner of the shard. By default, calls that wait for an instance have no timeout. */
   callShard<T extends CallType>(number: number, call: CallOf<T>, timeoutMs?: number): Promise<ResultOf<T>> {
-    const { region, transport, handler } = this.#parts;
-    if (transport === undefined) return handler.handleAlone<T>(region.mustFind(number), call);
-    const limitMs = timeoutMs ?? (callTable[call.type].waitsFor === "instance" ? Infinity : transport.callMs);
-    const options = { timeoutMs: limitMs };
-    return region.find(number) === undefined
-      ? transport.call<T>(number, call, options)
-      : this.#callLocal<T>(number, call, { transport, timeoutMs: limitMs });
+    return this.#call<T>(number, call, { timeoutMs });
   }
 
-  /** A shard that moves during the call is called again through the transport, under the same key. */
-  #callLocal<T extends CallType>(
+  #call<T extends CallType>(
     number: number,
     call: CallOf<T>,
-    { transport, timeoutMs }: { transport: CallTransport; timeoutMs: number },
+    { timeoutMs, instanceId }: { timeoutMs?: number | undefined; instanceId?: string },
   ): Promise<ResultOf<T>> {
-    const { clock, random, handler } = this.#parts;
-    const key = random.uuid(clock.now());
-    const since = clock.monotonic();
-    const work = handler.handleFirst<T>(number, call, key);
-    const done = this.#localCalls.bound(work, {
-      timeoutMs,
-      onTime: () => unansweredError({ shard: number }, timeoutMs),
-    });
-    return done.catch((error: unknown) => {
-      if (!hasCode(error, "SHARD_MOVED")) throw error;
-      const leftMs = Math.max(0, timeoutMs - (clock.monotonic() - since));
-      return transport.call<T>(number, call, { key, timeoutMs: leftMs });
+    const { region, handler } = this.#parts;
+    const parts = this.#localCallParts;
+    if (parts === undefined) return handler.handleAlone<T>(region.mustFind(number), call);
+    const { transport } = parts;
+    const limitMs = timeoutMs ?? (callTable[call.type].waitsFor === "instance" ? Infinity : transport.callMs);
+    const shard = region.find(number);
+    if (shard !== undefined) return callHere<T>(parts, { shard, call, timeoutMs: limitMs, instanceId });
+    const result = transport.call<T>(number, call, { timeoutMs: limitMs });
+    if (instanceId === undefined) return result;
+    return result.catch((reason: unknown) => {
+      throw errorFor(instanceId, call.type, { reason, transport });
     });
   }
 
   /** Resolves when the instance has ended, however long that takes. */
   awaitEnd(id: string): Promise<InstanceEnd> {
-    const { region, transport } = this.#parts;
-    if (transport !== undefined) return this.#awaitEndAnywhere(id);
+    const { region } = this.#parts;
+    const parts = this.#localCallParts;
+    if (parts !== undefined) return this.#awaitEndAnywhere(parts, id);
     return region.mustFind(region.shardOf(id)).ends.awaitEnd(id, readEnd);
   }
 
-  async #awaitEndAnywhere(id: string): Promise<InstanceEnd> {
-    for (;;) {
-      const end = await this.callInstance({ type: "AwaitEnd", id });
-      if (end !== undefined) return end;
-    }
+  async #awaitEndAnywhere(parts: LocalCallParts, id: string): Promise<InstanceEnd> {
+    const { region } = this.#parts;
+    const shard = region.find(region.shardOf(id));
+    let end = shard && (await awaitEndHere(parts, shard, id));
+    while (end === undefined) end = await this.callInstance({ type: "AwaitEnd", id });
+    return end;
   }
 
   /** Resolves when the code of the instance has answered the update. */
@@ -161,11 +153,43 @@ export class CallClient {
   }
 }
 
-/** Users know instances, not shards. */
-function rethrowFor(id: string, type: CallType, failed: { error: unknown; transport: CallTransport }): never {
-  const { error, transport } = failed;
-  if (!hasCode(error, "CALL_UNANSWERED")) throw error;
-  const unknown = callTable[type].effect === "read" ? "" : "; whether the request was carried out is unknown";
-  const message = `no member answered for instance "${localName(id)}" within ${transport.callMs / 1000} s${unknown}`;
-  throw new EngineError("CALL_UNANSWERED", message, { cause: error });
+/** Carries out a call to a shard of this member. */
+function callHere<T extends CallType>(
+  parts: LocalCallParts,
+  options: Omit<LocalCallOptions<T>, "key">,
+): Promise<ResultOf<T>> {
+  const { clock, random, handler } = parts;
+  const { shard, call } = options;
+  const { promise, resolve, reject } = Promise.withResolvers<ResultOf<T>>();
+  const key = random.uuid(clock.now());
+  const local = new LocalCall<T>(parts, { ...options, key }, { resolve, reject });
+  handler.carryOutFirst<T>(shard, call, key).then(
+    (result) => local.resolve(result),
+    (error: unknown) => local.reject(error),
+  );
+  return promise;
+}
+
+/** The result is undefined if the shard moves, and its next owner answers "not yet". */
+function awaitEndHere(parts: LocalCallParts, shard: Shard, id: string): Promise<InstanceEnd | undefined> {
+  const caller = Promise.withResolvers<InstanceEnd | undefined>();
+  const options = { shard, call: { type: "AwaitEnd", id }, timeoutMs: Infinity, instanceId: id } as const;
+  shard.ends.answerAtEnd(id, readEnd, new LocalCall<"AwaitEnd">(parts, options, caller));
+  return caller.promise;
+}
+
+function startCallOf(request: StartRequest): CallOf<"StartInstance"> {
+  const { id, isGivenId, reuse, definition, input, event } = request;
+  const { name: workflow, version } = definition;
+  const call: Writable<CallOf<"StartInstance">> = {
+    type: "StartInstance",
+    id,
+    isGivenId,
+    reuse,
+    workflow,
+    version,
+    input,
+  };
+  if (event !== undefined) call.event = event;
+  return call;
 }

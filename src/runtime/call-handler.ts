@@ -24,10 +24,12 @@ export class CallHandler {
     return this.#carryOut(call, shard, { key: undefined, isFirst: true });
   }
 
-  /** Carries out a call of this member that was never sent, so there are no copies of it. `SHARD_MOVED` as `handle`. */
-  async handleFirst<T extends CallType>(number: number, call: CallOf<T>, key: string): Promise<ResultOf<T>> {
-    const shard = this.#find(number);
-    return await this.#whileOwned(shard, true, this.#carryOut(call, shard, { key, isFirst: true }));
+  /**
+   * Carries out a call of this member that was never sent, so there are no copies of it. Its result counts if
+   * `mayAnswer`, and its error if `mayRefuse`; otherwise the outcome is unknown.
+   */
+  async carryOutFirst<T extends CallType>(shard: Shard, call: CallOf<T>, key: string): Promise<ResultOf<T>> {
+    return await this.#carryOut(call, shard, { key, isFirst: true });
   }
 
   /**
@@ -36,8 +38,8 @@ export class CallHandler {
    */
   async handle(number: number, { key, isFirst, body }: DeliveredCall): Promise<unknown> {
     const call = decodeCall(body);
-    if (isFirst) return await this.handleFirst(number, call, key);
     const shard = this.#find(number);
+    if (isFirst) return await this.#whileOwned(shard, true, this.carryOutFirst(shard, call, key));
     return await this.#whileOwned(shard, false, this.#joinOrCarryOut(call, shard, key));
   }
 
@@ -65,11 +67,11 @@ export class CallHandler {
   async #whileOwned<R>(shard: Shard, isFirst: boolean, work: Promise<R>): Promise<R> {
     try {
       const result = await work;
-      if (this.#wasOwned(shard)) return result;
+      if (this.mayAnswer(shard)) return result;
     } catch (error) {
       // A repetition that cannot look up whether it was carried out before must not claim that it was not.
-      const isUnknown = isLoss(error) || (!isFirst && hasCode(error, "STORE_UNAVAILABLE"));
-      if (this.#wasOwned(shard) && !isUnknown) throw error;
+      const isUnknown = !isFirst && hasCode(error, "STORE_UNAVAILABLE");
+      if (!isUnknown && this.mayRefuse(shard, error)) throw error;
     }
     throw shardMoved(shard.number);
   }
@@ -78,8 +80,13 @@ export class CallHandler {
    * True if no other member can have owned the shard during the call, even if it has been released since. A valid lease
    * alone does not prove that: it may be that of a later incarnation of this member.
    */
-  #wasOwned(shard: Shard): boolean {
+  mayAnswer(shard: Shard): boolean {
     return !shard.isLost && this.#parts.isLeaseValid();
+  }
+
+  /** False also if the error says that the shard was lost during the call. */
+  mayRefuse(shard: Shard, error: unknown): boolean {
+    return !isLoss(error) && this.mayAnswer(shard);
   }
 }
 

@@ -17,6 +17,11 @@ export class DefinitionSaver {
     this.#parts = parts;
   }
 
+  /** True if there is nothing to save. */
+  areSaved(definitions: readonly Definition[]): boolean {
+    return this.#parts.definitions.areStored(definitions);
+  }
+
   async save(added: readonly Definition[]): Promise<void> {
     const { clock, definitions } = this.#parts;
     await definitions.save(added, clock.now());

@@ -119,10 +119,13 @@ describe("definitions", () => {
     const definitions = new Definitions(store);
     const first = definitions.add("w0", "1", spec);
     definitions.noteStored("w0", "1");
+    assert.equal(definitions.areStored([first]), true);
     for (let place = 1; place <= 1000; place++) definitions.add(`w${place}`, "1", spec);
     assert.equal(definitions.find("w0", "1"), undefined);
     assert.notEqual(definitions.find("w1", "1"), undefined);
-    assert.deepEqual(await savedBy(definitions, first), ["w0"]);
+    const again = definitions.add("w0", "1", spec);
+    assert.equal(definitions.areStored([first, again]), false);
+    assert.deepEqual(await savedBy(definitions, first, again), ["w0"]);
   });
 
   test("come with those of nested workflows, of the same namespace and at any depth, each once", async () => {

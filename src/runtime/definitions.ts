@@ -39,7 +39,7 @@ export class Definitions {
   readonly #store: Store;
   readonly #cache = new Map<string, Definition>();
   /** Another set after each `forgetStored`: an answer of the store to an earlier question is noted in the forgotten one. */
-  #stored = new Set<string>();
+  #stored = new WeakSet<Definition>();
   readonly #withNested = new WeakMap<Definition, readonly Definition[]>();
   readonly #rows = new WeakMap<Definition, DefinitionRow>();
 
@@ -49,7 +49,7 @@ export class Definitions {
 
   /** Forgets which definitions the store has: they are written again when they are used. */
   forgetStored(): void {
-    this.#stored = new Set();
+    this.#stored = new WeakSet();
   }
 
   /** All definitions that this process knows. */
@@ -93,7 +93,6 @@ export class Definitions {
     for (const oldest of this.#cache.keys()) {
       if (this.#cache.size <= cachedMax) break;
       this.#cache.delete(oldest);
-      this.#stored.delete(oldest);
     }
     return definition;
   }
@@ -114,12 +113,6 @@ export class Definitions {
     return found;
   }
 
-  /** The row to write ahead of an instance; undefined once the store has it. */
-  #rowToSave(definition: Definition, at: number): DefinitionRow | undefined {
-    const { name, version } = definition;
-    return this.#stored.has(keyOf(name, version)) ? undefined : this.rowOf(definition, at);
-  }
-
   /** The row of a definition, always the same object. */
   rowOf(definition: Definition, at: number): DefinitionRow {
     let row = this.#rows.get(definition);
@@ -132,25 +125,30 @@ export class Definitions {
   }
 
   noteStored(name: string, version: string): void {
-    this.#stored.add(keyOf(name, version));
+    const definition = this.find(name, version);
+    if (definition !== undefined) this.#stored.add(definition);
+  }
+
+  /** True if the store has all of them, as far as this process knows. */
+  areStored(definitions: readonly Definition[]): boolean {
+    return definitions.every((definition) => this.#stored.has(definition));
   }
 
   /** Writes those definitions that the store lacks. */
   async save(added: readonly Definition[], at: number): Promise<void> {
     const stored = this.#stored;
-    const rows = added.flatMap((definition) => this.#rowToSave(definition, at) ?? []);
-    if (rows.length === 0) return;
-    await this.#store.saveDefinitions([...new Set(rows)]);
-    for (const { name, version } of rows) stored.add(keyOf(name, version));
+    const missing = new Set(added.filter((definition) => !stored.has(definition)));
+    if (missing.size === 0) return;
+    await this.#store.saveDefinitions(Array.from(missing, (definition) => this.rowOf(definition, at)));
+    for (const definition of missing) stored.add(definition);
   }
 
-  #fromRow(row: DefinitionRow, stored: Set<string>): Definition {
-    stored.add(keyOf(row.name, row.version));
-    return this.add(
-      row.name,
-      row.version,
-      parseStored(row.spec, `the definition of workflow "${localName(row.name)}"`) as DagSpec | CodeSpec,
-    );
+  #fromRow(row: DefinitionRow, stored: WeakSet<Definition>): Definition {
+    const { name, version, spec } = row;
+    const parsed = parseStored(spec, `the definition of workflow "${localName(name)}"`) as DagSpec | CodeSpec;
+    const definition = this.add(name, version, parsed);
+    stored.add(definition);
+    return definition;
   }
 }
 

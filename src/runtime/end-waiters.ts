@@ -30,12 +30,23 @@ export class EndWaiters {
    * the end is released: later the actor may be in a turn that is not durable yet.
    */
   awaitEnd<T>(id: string, read: (actor: InstanceActor) => T): Promise<T> {
+    const caller = Promise.withResolvers<T>();
+    this.answerAtEnd(id, read, caller);
+    return caller.promise;
+  }
+
+  /** Settles the reply as `awaitEnd` does its promise. */
+  answerAtEnd<T>(id: string, read: (actor: InstanceActor) => T, reply: Reply<T>): void {
     const entry = this.#table.get(id);
     const isUnderWay = entry !== undefined && entry.quarantined === undefined && !entry.actor?.hasEnded;
-    if (!isUnderWay || this.#state.isClosed) return this.#findEnd(id, read);
-    const waiter = new EndWaiter(read);
-    entry.addWaiter(waiter);
-    return waiter.promise;
+    if (isUnderWay && !this.#state.isClosed) {
+      entry.addWaiter(new EndWaiter(read, reply));
+      return;
+    }
+    this.#findEnd(id, read).then(
+      (found) => reply.resolve(found),
+      (error: unknown) => reply.reject(error),
+    );
   }
 
   /** Waits like `awaitEnd`, for callers that come back again and again: all of them share one waiter. */
@@ -87,26 +98,25 @@ export class EndWaiters {
 /** A caller that waits for an instance's end, and reads something from its actor then. */
 class EndWaiter<T> implements Reply<InstanceActor> {
   readonly #read: (actor: InstanceActor) => T;
-  readonly #caller = Promise.withResolvers<T>();
+  readonly #reply: Reply<T>;
 
-  constructor(read: (actor: InstanceActor) => T) {
+  constructor(read: (actor: InstanceActor) => T, reply: Reply<T>) {
     this.#read = read;
-  }
-
-  get promise(): Promise<T> {
-    return this.#caller.promise;
+    this.#reply = reply;
   }
 
   resolve(actor: InstanceActor): void {
+    let found: T;
     try {
-      this.#caller.resolve(this.#read(actor));
+      found = this.#read(actor);
     } catch (error) {
-      this.#caller.reject(error);
+      return this.#reply.reject(error);
     }
+    this.#reply.resolve(found);
   }
 
   reject(error: unknown): void {
-    this.#caller.reject(error);
+    this.#reply.reject(error);
   }
 }
 

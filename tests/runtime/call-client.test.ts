@@ -40,6 +40,57 @@ describe("a call", () => {
     assert.equal(ended.value, "Terminated");
   });
 
+  test("that starts a new instance is made directly, and repeated if another member may have owned the shard", async (t) => {
+    const [rig, m0, m1] = await RegionClusterRig.start(t, 2, [new HandJob().job]);
+    assert.ok(m0 && m1);
+    const start = (id: string): Promise<void> => m0.submit(one, id, { isGivenId: false });
+    await start("first of its definition");
+    const gate = m0.store.hold();
+    const started = watch(start("x"));
+    await rig.clock.settle();
+    m0.isLeaseValid = false;
+    gate.open();
+    await rig.clock.advance(1000);
+    assert.deepEqual([started.state, rig.carried], ["waiting", ["StartInstance"]], "its memory may be out of date");
+    m0.isLeaseValid = true;
+    await rig.clock.advance(1000);
+    assert.deepEqual([started.error, await m0.status("x")], [undefined, "Running"]);
+    assert.equal(started.state, "done");
+  });
+
+  test("that starts a new instance goes to the next owner when the shard is lost", async (t) => {
+    const [rig, m0, m1] = await RegionClusterRig.start(t, 2, [new HandJob().job]);
+    assert.ok(m0 && m1);
+    const start = (id: string): Promise<void> => m0.submit(one, id, { isGivenId: false });
+    await start("first of its definition");
+    const gate = m0.store.hold();
+    const started = watch(start("x"));
+    await rig.clock.settle();
+    await rig.lose(m0);
+    await rig.clock.until(m1.region.openShard(m0.region.shardOf("x")));
+    gate.open();
+    await rig.clock.advance(1000);
+    assert.deepEqual([started.state, started.error, rig.carried], ["done", undefined, ["StartInstance"]]);
+    assert.equal(await m1.status("x"), "Running");
+  });
+
+  test("that starts a new instance is given up in time, and may land later", async (t) => {
+    const [rig, m0] = await RegionClusterRig.start(t, 1, [new HandJob().job]);
+    assert.ok(m0);
+    const start = (id: string): Promise<void> => m0.submit(one, id, { isGivenId: false });
+    await start("first of its definition");
+    const gate = m0.store.hold();
+    const started = watch(start("x"));
+    await rig.clock.advance(61_000);
+    assert.ok(
+      hasCode(started.error, "CALL_UNANSWERED") && /instance "x" within 60 s; whether/.test(started.error.message),
+    );
+    gate.open();
+    await rig.clock.settle();
+    assert.equal(await m0.status("x"), "Running");
+    assert.deepEqual(rig.carried, []);
+  });
+
   test("that waits for an instance of this member is rejected when the member stops", async (t) => {
     const [rig, m0] = await RegionClusterRig.start(t, 1, [new HandJob().job]);
     assert.ok(m0);
