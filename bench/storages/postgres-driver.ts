@@ -47,7 +47,7 @@ export class PostgresDriver implements BareDriver {
             statement: this.#statements.get("list-unfinished-by-shard"),
             values: [read.after, lastKeyOf(read.shard), read.limit],
           }
-        : { statement: this.#statements.get("load-history"), values: [bigints(read.instances)] };
+        : { statement: this.#statements.get("load-history"), values: [bigints(read.instances, (key) => key)] };
     return this.#ready([step]);
   }
 

@@ -52,7 +52,7 @@ export abstract class ItemBase extends InstanceBase {
     const isAgain = pages === undefined && workers === undefined;
     const items = isAgain ? this.items.ofTask(task) : this.items.add(event, this.definition(task));
     assert(items !== undefined, "a map that runs again has its items");
-    this.items.running.add(items);
+    this.items.start(items);
     this.recordOf(task).startedAt = at;
     this.setPhase(task, Phase.running);
   }
@@ -64,7 +64,7 @@ export abstract class ItemBase extends InstanceBase {
 
   /** The map of the items has ended. */
   closeItems(items: MapItems): void {
-    this.items.running.delete(items);
+    this.items.stop(items);
     this.itemsInFlight -= items.inFlight;
     for (const item of items.close()) this.retryWaits.delete(item);
   }

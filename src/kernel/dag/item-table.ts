@@ -10,11 +10,14 @@ export interface AwaitedWorkers {
   readonly workers: ReadonlyMap<number, string>;
 }
 
+/** Most instances have no maps. Collections are made with the first one, and these stay empty. */
+const noMaps = new Map<number, MapItems>();
+const noneRunning = new Set<MapItems>();
+
 /** The items of all maps of an instance, by number. Ranges of maps that ran again are not given to others. */
 export class ItemTable {
-  readonly #maps = new Map<number, MapItems>();
-  /** Maps whose items run now. */
-  readonly running = new Set<MapItems>();
+  #maps = noMaps;
+  #running = noneRunning;
   #next = firstItemNumber;
 
   /** Lists the items of a map task, in place of earlier ones. */
@@ -22,8 +25,23 @@ export class ItemTable {
     this.forget(task);
     const items = new MapItems(definition, { task, first: this.#next, pages, workers });
     this.#next += items.size;
+    if (this.#maps === noMaps) this.#maps = new Map();
     this.#maps.set(task, items);
     return items;
+  }
+
+  /** Maps whose items run now. */
+  get running(): ReadonlySet<MapItems> {
+    return this.#running;
+  }
+
+  start(items: MapItems): void {
+    if (this.#running === noneRunning) this.#running = new Set();
+    this.#running.add(items);
+  }
+
+  stop(items: MapItems): void {
+    this.#running.delete(items);
   }
 
   ofTask(task: number): MapItems | undefined {
@@ -45,13 +63,13 @@ export class ItemTable {
 
   isRunning(task: number): boolean {
     const items = this.#maps.get(task);
-    return items !== undefined && this.running.has(items);
+    return items !== undefined && this.#running.has(items);
   }
 
   forget(task: number): void {
     const items = this.#maps.get(task);
     if (items === undefined) return;
-    this.running.delete(items);
+    this.stop(items);
     this.#maps.delete(task);
   }
 
@@ -61,24 +79,24 @@ export class ItemTable {
 
   /** True if a running map waits for nothing more. */
   get hasSettled(): boolean {
-    for (const items of this.running) if (items.isSettled) return true;
+    for (const items of this.#running) if (items.isSettled) return true;
     return false;
   }
 
   get hasRunningBroadcast(): boolean {
-    for (const items of this.running) if (items.isBroadcast) return true;
+    for (const items of this.#running) if (items.isBroadcast) return true;
     return false;
   }
 
   /** Of each broadcast that waits for some of its workers. An item is returned if its worker gave it back after its start. */
   awaitedWorkers(isReturned: (item: number) => boolean): AwaitedWorkers[] {
-    return [...this.running].flatMap((items) => {
+    return [...this.#running].flatMap((items) => {
       const workers = items.awaitedWorkers(isReturned);
       return workers.size === 0 ? [] : [{ task: items.task, workers }];
     });
   }
 
   inFlightItems(): number[] {
-    return [...this.running].flatMap((items) => items.inFlightItems());
+    return [...this.#running].flatMap((items) => items.inFlightItems());
   }
 }

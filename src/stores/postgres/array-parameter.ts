@@ -2,8 +2,10 @@ import { EngineError } from "../../base/error.ts";
 import { toDisk } from "../text.ts";
 
 /**
- * Encodes whole columns as parameters, in PostgreSQL's binary format of arrays. The text format would have to be escaped here
- * and parsed there: for rows of JSON that takes more than twice the time on this side.
+ * Encodes a value of each item as one parameter, in PostgreSQL's binary format of arrays. The text format would have to be
+ * escaped here and parsed there: for rows of JSON that takes more than twice the time on this side.
+ *
+ * A value is taken from its item where it is written: a list of the values would hold an object for each number above 2^31.
  */
 
 /** Object ids of the elements' types, the same on every server. */
@@ -19,10 +21,11 @@ const isNull = -1;
 
 const twoTo32 = 2 ** 32;
 
-export function bigints(values: readonly (number | null)[]): Buffer {
-  const { bytes, view } = newArray("bigint", values.length, values.length * (lengthBytes + bigintBytes));
+export function bigints<Item>(items: readonly Item[], of: (item: Item) => number | null): Buffer {
+  const { bytes, view } = newArray("bigint", items.length, items.length * (lengthBytes + bigintBytes));
   let offset = headerBytes;
-  for (const value of values) {
+  for (const item of items) {
+    const value = of(item);
     if (value === null) {
       view.setInt32(offset, isNull);
       offset += lengthBytes;
@@ -38,16 +41,17 @@ export function bigints(values: readonly (number | null)[]): Buffer {
   return bytes.subarray(0, offset);
 }
 
-export function texts(values: readonly (string | null)[]): Buffer {
+export function texts<Item>(items: readonly Item[], of: (item: Item) => string | null): Buffer {
   const onDisk: (string | null)[] = [];
   let length = 0;
-  for (const value of values) {
+  for (const item of items) {
+    const value = of(item);
     if (value !== null && typeof value !== "string") throw refused("text", value);
     const text = value === null ? null : toDisk(value);
     onDisk.push(text);
     length += lengthBytes + (text === null ? 0 : Buffer.byteLength(text));
   }
-  const { bytes, view } = newArray("text", values.length, length);
+  const { bytes, view } = newArray("text", items.length, length);
   let offset = headerBytes;
   for (const text of onDisk) {
     const written = text === null ? 0 : bytes.write(text, offset + lengthBytes);
@@ -57,12 +61,12 @@ export function texts(values: readonly (string | null)[]): Buffer {
   return bytes;
 }
 
-export function booleans(values: readonly boolean[]): Buffer {
-  const { bytes, view } = newArray("boolean", values.length, values.length * (lengthBytes + 1));
+export function booleans<Item>(items: readonly Item[], of: (item: Item) => boolean): Buffer {
+  const { bytes, view } = newArray("boolean", items.length, items.length * (lengthBytes + 1));
   let offset = headerBytes;
-  for (const value of values) {
+  for (const item of items) {
     view.setInt32(offset, 1);
-    view.setUint8(offset + lengthBytes, value ? 1 : 0);
+    view.setUint8(offset + lengthBytes, of(item) ? 1 : 0);
     offset += lengthBytes + 1;
   }
   return bytes;

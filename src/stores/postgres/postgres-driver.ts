@@ -125,7 +125,7 @@ export class PostgresDriver implements SqlDriver {
 function encode(value: Value): WireValue {
   if (typeof value === "string") return toDisk(value);
   if (typeof value === "number" || value === null) return value;
-  return "integers" in value ? bigints(value.integers) : texts(value.texts);
+  return "integers" in value ? bigints(value.integers, (each) => each) : texts(value.texts, (each) => each);
 }
 
 function bindValues(statement: Statement, ...values: readonly WireValue[]): BoundStatement {

@@ -54,7 +54,10 @@ export class PostgresNotifier implements Notifier {
     const { statements, schema, limitMs } = this.#parts;
     const channels = new Set(mails.map(({ mailbox }) => channelOf(schema, mailbox)));
     const insert = { statement: statements.get("insert-mailbox-row"), values: arraysOf(mailboxColumns, mails) };
-    const notify = { statement: statements.get("notify-channels"), values: [texts([...channels])] };
+    const notify = {
+      statement: statements.get("notify-channels"),
+      values: [texts([...channels], (channel) => channel)],
+    };
     await this.#connection.run([insert, notify], limitMs);
   }
 

@@ -11,11 +11,11 @@ export function arraysOf<Item>(columns: ColumnList<Item>, items: readonly Item[]
 function arrayOf<Item>(column: Column<Item>, items: readonly Item[]): WireValue {
   switch (column.type) {
     case "text":
-      return texts(items.map(column.of));
+      return texts(items, column.of);
     case "integer":
-      return bigints(items.map(column.of));
+      return bigints(items, column.of);
     case "boolean":
-      return booleans(items.map(column.of));
+      return booleans(items, column.of);
     default:
       return unreachable(column, "the type of a column");
   }

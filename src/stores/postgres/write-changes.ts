@@ -46,17 +46,17 @@ export function writeChanges(statements: PostgresStatements, changes: Changes): 
   write("save-domain", domainColumns, changes.domains);
   write("insert-request", requestColumns, changes.requests);
   if (changes.requestsForgotten.length > 0) {
-    const shards = bigints(changes.requestsForgotten.map(({ shard }) => shard));
-    const before = bigints(changes.requestsForgotten.map((row) => row.before));
+    const shards = bigints(changes.requestsForgotten, ({ shard }) => shard);
+    const before = bigints(changes.requestsForgotten, (row) => row.before);
     steps.push({ statement: statements.get("forget-requests"), values: [shards, before] });
   }
   return steps;
 }
 
 function trim(statements: PostgresStatements, trims: Changes["trims"]): BoundStatement[] {
-  const instances = bigints(trims.map(({ instance }) => instance));
-  const turns = bigints(trims.map(({ turn }) => turn));
-  const refs = bigints(trims.map(({ ref }) => ref));
+  const instances = bigints(trims, ({ instance }) => instance);
+  const turns = bigints(trims, ({ turn }) => turn);
+  const refs = bigints(trims, ({ ref }) => ref);
   return [
     { statement: statements.get("trim-history"), values: [instances, turns] },
     { statement: statements.get("trim-payloads"), values: [instances, refs] },

@@ -14,15 +14,15 @@ import type { PostgresStatements } from "./postgres-statements.ts";
  * has the lock, the fence waits and then finds the new epoch; if the fence has it, the claim waits and then sees the batch.
  */
 export function writeFences(statements: PostgresStatements, fences: readonly Fence[]): BoundStatement[] {
-  const shards = bigints(fences.map(({ shard }) => shard));
+  const shards = bigints(fences, ({ shard }) => shard);
   const move: BoundStatement = {
     statement: statements.get("raise-batches"),
     values: [
       shards,
-      bigints(fences.map(({ epoch }) => epoch)),
-      bigints(fences.map(({ number }) => number)),
-      bigints(fences.map(({ lastKey }) => lastKey)),
-      booleans(fences.map(({ released }) => released)),
+      bigints(fences, ({ epoch }) => epoch),
+      bigints(fences, ({ number }) => number),
+      bigints(fences, ({ lastKey }) => lastKey),
+      booleans(fences, ({ released }) => released),
     ],
   };
   // A single row needs no lock order.
