@@ -47,7 +47,7 @@ export interface LocalCallOptions<T extends CallType> {
  * through the transport, under the same key.
  *
  * It is the reply to the work and the entry with the timeout in one object: with a promise for each step, the two calls
- * of a workflow, its start and the wait for its end, were half of all that it allocated.
+ * of a workflow, its start and the wait for its end, were a third of all that it allocated.
  */
 export class LocalCall<T extends CallType> implements Reply<ResultOf<T>>, BoundedCall {
   readonly until: number;
