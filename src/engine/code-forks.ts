@@ -71,7 +71,7 @@ export class CodeForks {
     await calls.start({
       ...request,
       definition,
-      definitions: [],
+      definitions: [definition],
       input: { ...input, ...(app !== undefined && { app }) },
     });
   }
