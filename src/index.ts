@@ -118,7 +118,7 @@ export type { HistoryEntry } from "./engine/instance-calls.ts";
 export { Executor } from "./engine/executor.ts";
 export type { InstanceChange } from "./engine/instance-change.ts";
 export type { TaskAttempt } from "./views/attempt-view.ts";
-export type { ItemCounts } from "./kernel/dag/map-items.ts";
+export type { ItemCounts } from "./kernel/dag/item-states.ts";
 export type { MapHookRun, MapItem, MapItemPage, ItemFilter } from "./views/item-view.ts";
 export type { FailedTask, InstanceView, TaskDetails, TaskView } from "./views/instance-view.ts";
 export type {

@@ -120,8 +120,8 @@ export const mapItems = z.object({
   counts: itemCounts,
   items: z.array(mapItem),
   hooks: z
-    .array(mapItem.omit({ index: true, item: true }).extend({ name: z.enum(["before", "after", "reduce"]) }))
-    .meta({ description: "The reduce of a map, and the jobs before and after a broadcast." }),
+    .array(mapItem.omit({ index: true, item: true }).extend({ name: z.enum(["before", "source", "after", "reduce"]) }))
+    .meta({ description: "The source and the reduce of a map, and the jobs before and after a broadcast." }),
   next: z.string().nullable().meta({ description: "The cursor of the next page; null on the last." }),
 });
 

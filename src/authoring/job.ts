@@ -95,6 +95,13 @@ export interface JobContext {
    * Items that failed are among them. Throws TASK_INVALID in any other job.
    */
   results(): AsyncIterable<MapResult>;
+  /**
+   * Hands in items for the map that this job is the source of, or an item of; they run while it goes on. Resolves when the
+   * items are durable: they then outlive this attempt, and another attempt that makes the same calls does not add them
+   * again: an item is known by the number of the call and its place in it. Items of a long or asynchronous list are sent in
+   * parts. Throws TASK_INVALID in any other job, and MAP_ITEMS_INVALID; rejects once the map starts no further item.
+   */
+  map(items: Iterable<unknown> | AsyncIterable<unknown>): Promise<void>;
   /** `ctx.log.info("text")`, or with fields: `ctx.log.info({ rows }, "text")`. Lines are kept with the task where a server runs it. */
   readonly log: ContextLog;
   /** Adds a task that runs after this one. It is added to the instance when this attempt succeeds. */

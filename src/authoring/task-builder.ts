@@ -71,6 +71,7 @@ export class TaskBuilder<Params = unknown> {
   #skipWhenFailed = false;
   #enabled = true;
   #map: MapSpec | undefined;
+  #source: OneJob | undefined;
   #reduce: OneJob | undefined;
   #broadcast: BroadcastOptions | undefined;
 
@@ -170,11 +171,30 @@ export class TaskBuilder<Params = unknown> {
       const job = first as Job;
       this.#work.job = { job, name: job.name, params: undefined };
     }
-    const [items, options = {}] = (isJob(first) ? given.slice(1) : given) as [MapSpec["items"], MapOptions?];
+    const [items, options = {}] = (isJob(first) ? given.slice(1) : given) as [
+      NonNullable<MapSpec["items"]>,
+      MapOptions?,
+    ];
+    if ((items ?? null) === null)
+      new SettingCheck("TASK_INVALID", `task ${preview(this.#name)}`).refuse("its map needs items: withMap(items)");
+    this.#map = { items, ...this.#checkedMap(options) };
+    return this;
+  }
+
+  /**
+   * Runs the job once for each item that another job hands in with `ctx.map(items)`, and that job's items may hand in more.
+   * The source runs once, beside the items; the map ends when it has succeeded and all items have ended.
+   */
+  withMapSource(source: OneJob, options: MapOptions = {}): this {
+    this.#source = source;
+    this.#map = this.#checkedMap(options);
+    return this;
+  }
+
+  #checkedMap(options: MapOptions): MapOptions {
     const check = new SettingCheck("TASK_INVALID", `task ${preview(this.#name)}`);
     check.options(options, { concurrency: true, failFast: true, tolerateFailures: true }, "the options of its map");
-    this.#map = { items, ...options };
-    return this;
+    return options;
   }
 
   /**
@@ -252,8 +272,12 @@ export class TaskBuilder<Params = unknown> {
   }
 
   #mapSpec(): MapSpec | undefined {
-    if (this.#map === undefined || this.#reduce === undefined) return this.#map;
-    return { ...this.#map, reduce: nodeJob(this.#reduce, this.#name) };
+    if (this.#map === undefined) return undefined;
+    return {
+      ...this.#map,
+      ...(this.#source !== undefined && { source: nodeJob(this.#source, this.#name) }),
+      ...(this.#reduce !== undefined && { reduce: nodeJob(this.#reduce, this.#name) }),
+    };
   }
 
   #broadcastSpec(): BroadcastSpec | undefined {

@@ -5,7 +5,24 @@ import type { AttemptIdentity } from "./task-run.ts";
 /** A question of a running job to its instance, whichever member owns that. It may come more than once. */
 export type AttemptQuestion =
   /** The results of the items of the map that the attempt belongs to, from an index on. Answered by a `ResultsPage`. */
-  { readonly type: "ListResults"; readonly from: number };
+  { readonly type: "ListResults"; readonly from: number } | ItemsHandedIn;
+
+/**
+ * Items for the map that the attempt belongs to: those of one of its calls, numbered from 0, from an index on. Answered
+ * when they are durable.
+ */
+export interface ItemsHandedIn {
+  readonly type: "AddItems";
+  readonly call: number;
+  readonly from: number;
+  /** A JSON array. */
+  readonly items: string;
+}
+
+/** The items are durable. */
+export interface ItemsTaken {
+  readonly areDurable: true;
+}
 
 /** How an item ended. */
 export interface ItemResult {
@@ -25,6 +42,7 @@ export interface ResultsPage {
 /** The answer to each question, as JSON has it. */
 export interface AttemptAnswers {
   readonly ListResults: ResultsPage;
+  readonly AddItems: ItemsTaken;
 }
 
 export type AttemptAnswer = AttemptAnswers[AttemptQuestion["type"]];

@@ -25,7 +25,7 @@ import {
   text,
   textLike,
 } from "./schema.ts";
-import type { AttemptQuestion, QuestionFailure } from "./attempt-question.ts";
+import type { AttemptQuestion, ItemsHandedIn, QuestionFailure } from "./attempt-question.ts";
 import type { GrantFence } from "./grant-fence.ts";
 import type {
   AbortOrder,
@@ -162,7 +162,8 @@ const progress = object<TaskProgress>({
 const reportOfAttempt = object<ReportOfAttempt>({ attemptId: name, progress: optional(progress) });
 
 const attemptQuestion = taggedUnion("type", {
-  ListResults: object<AttemptQuestion>({ type: anything, from: count }),
+  ListResults: object<Extract<AttemptQuestion, { type: "ListResults" }>>({ type: anything, from: count }),
+  AddItems: object<ItemsHandedIn>({ type: anything, call: count, from: count, items: payload }),
 } satisfies Record<AttemptQuestion["type"], Schema>);
 
 /** The id is the name of a document, which has at most 700 characters. */

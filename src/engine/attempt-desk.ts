@@ -1,6 +1,6 @@
 import type { Clock } from "../base/clock.ts";
 import { EngineError } from "../base/error.ts";
-import type { AskingAttempt, AttemptAnswer, AttemptQuestion } from "../dispatch/attempt-question.ts";
+import type { AskingAttempt, AttemptAnswer, AttemptQuestion, ResultsPage } from "../dispatch/attempt-question.ts";
 import type { CallClient } from "../runtime/call-client.ts";
 import { readItems } from "../runtime/read-items.ts";
 import type { Store } from "../stores/store.ts";
@@ -39,7 +39,14 @@ export class AttemptDesk {
     }
   }
 
-  async #answer({ instanceId: id, task }: AskingAttempt, { from }: AttemptQuestion): Promise<AttemptAnswer> {
+  async #answer(attempt: AskingAttempt, question: AttemptQuestion): Promise<AttemptAnswer> {
+    if (question.type === "ListResults") return await this.#listResults(attempt, question.from);
+    const { instanceId: id, task, attempt: number, generation } = attempt;
+    await this.#parts.calls.callInstance({ ...question, id, task, attempt: number, generation });
+    return { areDurable: true };
+  }
+
+  async #listResults({ instanceId: id, task }: AskingAttempt, from: number): Promise<ResultsPage> {
     const { calls, store } = this.#parts;
     const filter = { from, limit: resultsPerPage };
     const { key, ...places } = await calls.callInstance({ type: "GetItems", id, task, ...filter });

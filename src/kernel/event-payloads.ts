@@ -37,6 +37,7 @@ const payloadFields: { readonly [Type in Event["type"]]: PayloadFields<Extract<E
   ContextPatched: { patch: "values" },
   TaskSucceeded: { output: "value", patch: "values" },
   MapStarted: { pages: [{ items: "value" }] },
+  ItemsAdded: { pages: [{ items: "value" }] },
   EventRaised: { data: "value" },
   UpdateRequested: { data: "value" },
   UpdateAnswered: { output: "value" },

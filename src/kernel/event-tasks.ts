@@ -26,6 +26,7 @@ export const taskEffects: { readonly [Type in Event["type"]]: EffectOf<Extract<E
   DecisionMade: "attempt",
   ChildStarted: "attempt",
   MapStarted: "attempt",
+  ItemsAdded: "named",
   TasksScheduled: "named",
   TasksWithdrawn: "named",
   RetriesDue: "named",

@@ -57,6 +57,7 @@ export type DagEvent =
   | { readonly type: "ContextPatched"; readonly patch: ContextPatch }
   | { readonly type: "TasksSkipped"; readonly tasks: readonly number[] }
   | MapStarted
+  | ItemsAdded
   | DecisionMade
   | { readonly type: "TaskParamsUpdated"; readonly task: number; readonly params: string };
 
@@ -72,6 +73,21 @@ export interface MapStarted {
   readonly pages?: readonly MapPage[];
   /** The eligible workers of a broadcast, in place of pages: each is an item. */
   readonly workers?: readonly string[];
+}
+
+/**
+ * The source of a map, or one of its items, has handed in items: those of one of its calls, from an index on. They are
+ * numbered on from the last item of the map.
+ */
+export interface ItemsAdded {
+  readonly type: "ItemsAdded";
+  readonly task: number;
+  /** The number of the item or hook that made the call. */
+  readonly by: number;
+  /** The number of the call within each attempt, from 0. */
+  readonly call: number;
+  readonly from: number;
+  readonly pages: readonly MapPage[];
 }
 
 /** A part of the items of a map, in order: a JSON array of `count` values. */

@@ -15,7 +15,9 @@ export type ExecuteType = 1 | 2 | 3 | 4 | "STANDALONE" | "BROADCAST" | "MAP_REDU
 /** A node whose job runs once for each item of a list. */
 export interface MapSpec {
   /** The items, or a CEL expression over `context` and `outputs` that gives them. */
-  items: string | readonly unknown[];
+  items?: string | readonly unknown[];
+  /** In place of `items`, the job that hands them in with `ctx.map` while it runs. Without either, the node's own job. */
+  source?: NodeJob;
   /** Items under way at a time. Missing means the instance's `maxConcurrentTasks`. */
   concurrency?: number;
   /** True if no further item starts once the node has failed. Missing means false: all items run. */

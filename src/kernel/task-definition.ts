@@ -40,18 +40,18 @@ export interface TaskDefinition {
 
 /** Settings of a map; each of its items runs with the other settings of the task. */
 export interface MapSettings {
-  /** Undefined for a broadcast, whose items are the eligible workers. */
+  /** Undefined for a broadcast, whose items are the eligible workers, and where a source hands in the items. */
   readonly items: string | readonly unknown[] | undefined;
   readonly concurrency: number | undefined;
   readonly failFast: boolean;
   readonly tolerateFailures: number | string;
-  /** The jobs that run once, before all items and after them. */
+  /** The jobs that run once: before all items, to hand them in, and after them. */
   readonly hooks: readonly MapHook[];
 }
 
 /** A job that a map runs once. The one after the items reads their results, and decides how the map ends. */
 export interface MapHook extends NodeJob {
-  readonly name: "before" | "after" | "reduce";
+  readonly name: "before" | "source" | "after" | "reduce";
 }
 
 const defaultTimeoutSeconds = 3600;
@@ -71,10 +71,22 @@ export const nodeTypes: { readonly [Type in NodeType as (typeof kinds)[Type]]: T
 export function kindOf(node: NodeWithItems & Pick<NodeSpec, "nodeType">): TaskKind {
   const kind: TaskKind | undefined = kinds[node.nodeType ?? nodeTypes.job];
   assert(kind !== undefined, "a node's type is 1, 2 or 3");
-  return kind === "job" && ((node.map ?? null) !== null || isBroadcast(node)) ? "map" : kind;
+  return kind === "job" && (isMap(node) || isBroadcast(node)) ? "map" : kind;
 }
 
 type NodeWithItems = Pick<NodeSpec, "map" | "broadcast" | "executeType">;
+
+/** PowerJob's numbers and words for a map. */
+export const mapTypes: readonly (ExecuteType | undefined)[] = [4, "MAP"];
+
+function isMap({ map, executeType }: NodeWithItems): boolean {
+  return (map ?? null) !== null || mapTypes.includes(executeType);
+}
+
+/** True for a map whose items are handed in by a job while it runs. */
+export function hasSource(map: Pick<MapSettings, "hooks"> | undefined): boolean {
+  return map?.hooks.some(({ name }) => name === "source") ?? false;
+}
 
 /** PowerJob's number and word for a broadcast. */
 export const broadcastTypes: readonly (ExecuteType | undefined)[] = [2, "BROADCAST"];
@@ -90,11 +102,18 @@ export function toleratedFailures({ tolerateFailures }: Pick<MapSettings, "toler
   return Math.floor((Number.parseFloat(tolerateFailures) * total) / 100);
 }
 
-/** A hook after the items sees the failed ones and decides, so it tolerates all unless the node says otherwise. */
-function mapSettings({ items, concurrency, failFast, tolerateFailures, reduce }: MapSpec): MapSettings {
-  const hooks: MapHook[] = (reduce ?? null) === null ? [] : [{ ...reduce, name: "reduce" }];
-  const tolerated = tolerateFailures ?? (hooks.length === 0 ? 0 : "100%");
-  return { items, concurrency, failFast: failFast ?? false, tolerateFailures: tolerated, hooks };
+/**
+ * A hook after the items sees the failed ones and decides, so it tolerates all unless the node says otherwise. Without
+ * items and source, the job of the node hands them in itself, as PowerJob's processors do.
+ */
+function mapSettings(map: MapSpec, ownJob: NodeJob): MapSettings {
+  const { items, source, concurrency, failFast, tolerateFailures, reduce } = map;
+  const hooks: MapHook[] = [];
+  if ((items ?? null) === null) hooks.push({ ...(source ?? ownJob), name: "source" });
+  const isReduced = (reduce ?? null) !== null;
+  if (isReduced) hooks.push({ ...reduce, name: "reduce" });
+  const tolerated = tolerateFailures ?? (isReduced ? "100%" : 0);
+  return { items: items ?? undefined, concurrency, failFast: failFast ?? false, tolerateFailures: tolerated, hooks };
 }
 
 function broadcastSettings({ before, after, concurrency, tolerateFailures }: BroadcastSpec): MapSettings {
@@ -111,8 +130,17 @@ function broadcastSettings({ before, after, concurrency, tolerateFailures }: Bro
   };
 }
 
-function settingsOf(node: NodeWithItems): MapSettings {
-  return (node.map ?? null) === null ? broadcastSettings(node.broadcast ?? {}) : mapSettings(node.map as MapSpec);
+function settingsOf(node: NodeWithItems & NodeJob): MapSettings {
+  if (!isMap(node)) return broadcastSettings(node.broadcast ?? {});
+  return mapSettings(node.map ?? {}, ownJobOf(node));
+}
+
+function ownJobOf({ jobName, jobId, nodeParams }: NodeJob): NodeJob {
+  return {
+    ...(jobName !== undefined && { jobName }),
+    ...(jobId !== undefined && { jobId }),
+    ...(nodeParams !== undefined && { nodeParams }),
+  };
 }
 
 /** The timeout of one attempt. */

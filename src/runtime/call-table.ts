@@ -90,6 +90,14 @@ export const callTable: { readonly [T in CallType]: CallEntry<T> } = {
   UpdateContext: inputCall,
   UpdateParams: inputCall,
   AddSubTask: inputCall,
+  AddItems: {
+    sender: "member",
+    effect: "write",
+    waitsFor: "commit",
+    repetition: "harmless",
+    carryOut: (call, { shard, parts }) =>
+      shard.instances.tell(call.id, (machine) => inputOf(call, machine, parts.registryOf(call.id))),
+  },
   GetStatus: {
     ...query,
     carryOut: ({ id }, { shard, parts }) =>

@@ -1,6 +1,7 @@
 import type { SlotGrant, SlotReport } from "../cluster/slot-report.ts";
 import type { TaskProgress } from "../dispatch/task-progress.ts";
 import type { WorkerConnection } from "../dispatch/worker.ts";
+import type { AddItems } from "../kernel/dag/dag-input.ts";
 import type { PausedBy, UpdateAnswered } from "../kernel/event.ts";
 import type { CompletionResult } from "../kernel/input.ts";
 import type { CompletionTarget } from "./completion-tokens.ts";
@@ -86,6 +87,8 @@ interface InputCalls {
   readonly CompleteTask: InputCallOf<CompletionTarget & { readonly result: CompletionResult }>;
   readonly UpdateContext: InputCallOf<InstanceId & { readonly patch: Readonly<Record<string, string | null>> }>;
   readonly UpdateParams: InputCallOf<TaskName & { readonly params: string }>;
+  /** Items that a running attempt hands in: JSON text of those of one of its calls, from an index on. */
+  readonly AddItems: InputCallOf<InstanceId & Omit<AddItems, "type" | "pages"> & { readonly items: string }>;
   readonly AddSubTask: InputCallOf<InstanceId & { readonly parent: string; readonly node: NodeSpec }>;
 }
 

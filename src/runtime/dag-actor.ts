@@ -8,7 +8,7 @@ import { DagMachine } from "../kernel/dag/dag-machine.ts";
 import type { DecisionEvaluated, ItemsListed } from "../kernel/dag/dag-input.ts";
 import type { AwaitedWorkers } from "../kernel/dag/item-table.ts";
 import { firstItemNumber } from "../kernel/dag/map-items.ts";
-import type { TaskDefinition } from "../kernel/task-definition.ts";
+import { hasSource, type TaskDefinition } from "../kernel/task-definition.ts";
 import type { DagDefinition } from "./definitions.ts";
 import { TimeBudget } from "../expressions/expression-cost.ts";
 import {
@@ -95,7 +95,7 @@ export class DagActor extends InstanceActor<DagMachine> implements Broadcaster {
   #inputsOfItem(item: number, context: Payloads, outputs: Payloads): TaskInputs | Promise<TaskInputs> {
     const items = this.machine.state.items.get(item);
     const inputs = { context: smallTexts(context), outputs: smallTexts(outputs) };
-    if (items.hookOf(item) !== undefined) return inputs;
+    if (items.hooks.of(item) !== undefined) return inputs;
     const withItem = (value: string): TaskInputs => ({ ...inputs, item: { index: item - items.first, value } });
     this.#itemPages ??= new ItemPages((refs) => this.shard.readPayloads(this.key, refs));
     const text = this.#itemPages.textOf(items, item);
@@ -293,7 +293,7 @@ export class DagActor extends InstanceActor<DagMachine> implements Broadcaster {
 type Evaluated = DecisionEvaluated | ItemsListed;
 
 function isBroadcast({ map }: TaskDefinition): boolean {
-  return map !== undefined && map.items === undefined;
+  return map !== undefined && map.items === undefined && !hasSource(map);
 }
 
 function smallTexts(payloads: Payloads): Readonly<Record<string, string>> {

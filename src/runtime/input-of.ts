@@ -5,9 +5,11 @@ import { EngineError } from "../base/error.ts";
 import { localName } from "../base/namespace.ts";
 import { preview } from "../base/preview.ts";
 import type { Input } from "./input.ts";
+import { DagMachine } from "../kernel/dag/dag-machine.ts";
 import type { Machine } from "../kernel/machine.ts";
 import type { CallOf, InputCall } from "./call.ts";
 import { findTaskNamed, findUnfinishedTask } from "./find-task.ts";
+import { pagesOf } from "./item-pages.ts";
 
 /**
  * The input of the instance's machine that a call stands for: task names become numbers, and parameters are checked
@@ -35,6 +37,8 @@ export function inputOf(call: InputCall, machine: Machine, registry: JobRegistry
       const task = findTaskNamed(machine, call.task);
       return { type: "UpdateParams", task, params: checkParams(machine, task, call.params, registry) };
     }
+    case "AddItems":
+      return addedItems(call, machine);
     case "AddSubTask":
       return { type: "AddSubTask", parent: findTaskNamed(machine, call.parent), node: call.node };
     default:
@@ -58,6 +62,20 @@ function completionInput({ id, createdAt, ...call }: CallOf<"CompleteTask">, { s
   if (state.createdAt === createdAt) return { type, task, attempt, generation, result };
   const message = `the instance "${localName(id)}" that waited for that completion is gone`;
   throw new EngineError("COMPLETION_LATE", message);
+}
+
+/** Items of the call that are there already are left out. `MAP_ITEMS_INVALID`. */
+function addedItems(
+  { task, attempt, generation, call, from, items: text }: CallOf<"AddItems">,
+  machine: Machine,
+): Input {
+  const items: unknown = JSON.parse(text);
+  if (!Array.isArray(items))
+    throw new EngineError("MAP_ITEMS_INVALID", "the items that a task hands in must be a list");
+  const map = machine instanceof DagMachine ? machine.state.items.find(task) : undefined;
+  const known = Math.min(Math.max(0, (map?.handedIn.count(task, call) ?? 0) - from), items.length);
+  const pages = pagesOf(items.slice(known), map?.definitionOf(task).name ?? String(task));
+  return { type: "AddItems", task, attempt, generation, call, from: from + known, pages };
 }
 
 type ReopeningCall = CallOf<"RetryInstance" | "RerunInstance" | "SucceedTask" | "SkipTask">;

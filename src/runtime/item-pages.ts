@@ -2,15 +2,14 @@ import { EngineError } from "../base/error.ts";
 import { toJsonText } from "../base/json-text.ts";
 import { preview } from "../base/preview.ts";
 import { utf8Length } from "../base/utf8.ts";
-import type { MapItems } from "../kernel/dag/map-items.ts";
+import type { PlacedPage } from "../kernel/dag/item-list.ts";
+import { itemsMax, type MapItems } from "../kernel/dag/map-items.ts";
 import type { MapPage } from "../kernel/event.ts";
 import { payloadBytesMax } from "../kernel/payload.ts";
 import { readText } from "./task-inputs.ts";
 
 const itemsPerPageMax = 500;
 const pageBytesMax = 65_536;
-/** Limit of items of one map. */
-const itemsMax = 1_000_000;
 /** Pages in memory of one instance: items start in order, so few are in use. */
 const pagesKept = 4;
 
@@ -61,15 +60,12 @@ export class ItemPages {
 
   /** JSON text of an item. */
   textOf(items: MapItems, item: number): string | Promise<string> {
-    let first = items.first;
-    for (const page of items.pages) {
-      if (item < first + page.count) return this.#textIn(page, first, item - first);
-      first += page.count;
-    }
-    throw new EngineError("TASK_UNKNOWN", `a map of ${items.count} items has no item ${item - items.first}`);
+    const index = item - items.first;
+    const page = items.pageOf(index);
+    return this.#textIn(page, items.first + page.first, index - page.first);
   }
 
-  #textIn(page: MapPage, first: number, place: number): string | Promise<string> {
+  #textIn(page: PlacedPage, first: number, place: number): string | Promise<string> {
     const values = this.#pages.get(first) ?? this.#load(page, first);
     this.#pages.delete(first);
     this.#pages.set(first, values);

@@ -68,6 +68,7 @@ export class PayloadRows {
           ...(input.patch !== undefined && { patch: this.#patch(input.patch) }),
         };
       case "ItemsListed":
+      case "AddItems":
         return { ...input, pages: input.pages.map((page) => this.#with(page, "items")) };
       case "RaiseEvent":
       case "RequestUpdate":

@@ -1,6 +1,6 @@
 import type { TaskProgress } from "../dispatch/task-progress.ts";
 import { DagMachine } from "../kernel/dag/dag-machine.ts";
-import type { ItemCounts } from "../kernel/dag/map-items.ts";
+import type { ItemCounts } from "../kernel/dag/item-states.ts";
 import type { Machine } from "../kernel/machine.ts";
 import type { Trigger } from "../kernel/event.ts";
 import type { NodeId } from "../kernel/node-spec.ts";

@@ -1,8 +1,10 @@
 import type { DagMachine } from "../kernel/dag/dag-machine.ts";
-import type { ItemCounts, ItemState, MapItems } from "../kernel/dag/map-items.ts";
-import type { MapPage } from "../kernel/event.ts";
+import type { PlacedPage } from "../kernel/dag/item-list.ts";
+import type { ItemCounts } from "../kernel/dag/item-states.ts";
+import type { ItemState, MapItems } from "../kernel/dag/map-items.ts";
 import type { Failure } from "../kernel/failure.ts";
 import type { CancelCause, TaskStatus } from "../kernel/status.ts";
+import type { MapHook } from "../kernel/task-definition.ts";
 import { causeOf, statusOf } from "../kernel/task-state.ts";
 
 /** One item of a map. Times are epoch milliseconds. */
@@ -22,16 +24,16 @@ export interface MapItem {
   readonly output: unknown;
 }
 
-/** A job that a map, or a broadcast, runs once. */
+/** A job that a map, or a broadcast, runs once: `source` hands in the items of a map. */
 export interface MapHookRun extends Omit<MapItem, "index" | "item"> {
-  readonly name: "before" | "after" | "reduce";
+  readonly name: MapHook["name"];
 }
 
 /** A page of the items of a map, in order. */
 export interface MapItemPage {
   readonly counts: ItemCounts;
   readonly items: readonly MapItem[];
-  /** The reduce of a map, and the jobs before and after a broadcast. */
+  /** The source and the reduce of a map, and the jobs before and after a broadcast. */
   readonly hooks: readonly MapHookRun[];
   /** The index with which the next page begins; undefined after the last. */
   readonly next: number | undefined;
@@ -57,7 +59,7 @@ export interface ItemPlace extends Omit<MapItem, "item" | "output" | "endedAt"> 
 export interface ItemPlaces {
   readonly counts: ItemCounts;
   readonly places: readonly ItemPlace[];
-  readonly pages: readonly (MapPage & { readonly first: number })[];
+  readonly pages: readonly PlacedPage[];
   readonly hooks: readonly { readonly name: MapHookRun["name"]; readonly place: ItemPlace }[];
   readonly next: number | undefined;
 }
@@ -77,16 +79,16 @@ export function viewItems({ state }: DagMachine, task: number, filter: ItemFilte
   const places: ItemPlace[] = [];
   let index = filter.from;
   for (; index < items.count && places.length < filter.limit; index++) {
-    const item = items.stateOf(index);
+    const item = items.stateOf(items.first + index);
     if (filter.status === undefined || statusOf(item.phase) === filter.status) places.push(placeOf(items, item));
   }
   return {
     counts: items.counts,
     places,
     pages: pagesWith(items, places),
-    hooks: items.settings.hooks.map(({ name }, at) => ({
-      name,
-      place: placeOf(items, items.stateOf(items.count + at)),
+    hooks: items.hooks.numbers.map((hook, at) => ({
+      name: (items.settings.hooks[at] as MapHook).name,
+      place: placeOf(items, items.stateOf(hook)),
     })),
     next: index < items.count ? index : undefined,
   };
@@ -107,15 +109,6 @@ function placeOf({ first }: MapItems, { index, phase, attempt, endedInTurn, reco
   };
 }
 
-function pagesWith({ pages }: MapItems, places: readonly ItemPlace[]): ItemPlaces["pages"] {
-  const wanted: (MapPage & { readonly first: number })[] = [];
-  let first = 0;
-  let next = 0;
-  for (const page of pages) {
-    const end = first + page.count;
-    if ((places[next]?.index ?? Infinity) < end) wanted.push({ ...page, first });
-    while (next < places.length && (places[next] as ItemPlace).index < end) next++;
-    first = end;
-  }
-  return wanted;
+function pagesWith(items: MapItems, places: readonly ItemPlace[]): PlacedPage[] {
+  return [...new Set(places.map(({ index }) => items.pageOf(index)))];
 }

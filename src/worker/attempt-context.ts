@@ -18,6 +18,7 @@ import type { Outcome } from "../kernel/input.ts";
 import type { Abort } from "../dispatch/abort.ts";
 import { attemptLog, type RunIdentity } from "./attempt-log.ts";
 import { readResults } from "./attempt-results.ts";
+import { HandedItems } from "./handed-items.ts";
 import { progressOf } from "./task-progress.ts";
 import { subTaskNode } from "./sub-task-node.ts";
 
@@ -45,6 +46,7 @@ export class AttemptContext implements JobContext {
   #patch: Map<string, string | null> | undefined;
   #subTasks: Map<string, NodeSpec> | undefined;
   #awaits: AwaitsOutcome | undefined;
+  #handedItems: HandedItems | undefined;
   #closed = false;
 
   constructor(run: RunIdentity, inputs: TaskInputs, abort: Abort, services: ContextServices) {
@@ -156,6 +158,22 @@ export class AttemptContext implements JobContext {
       throw new EngineError("TASK_INVALID", `task "${this.taskName}" ${problem}`);
     }
     return readResults((question) => this.#ask(question));
+  }
+
+  /** TASK_INVALID, MAP_ITEMS_INVALID, VALUE_NOT_SERIALIZABLE. */
+  map(items: Iterable<unknown> | AsyncIterable<unknown>): Promise<void> {
+    if (this.#run.task < firstItemNumber) {
+      const problem = "cannot hand in items: it is neither the source of a map nor one of its items";
+      throw new EngineError("TASK_INVALID", `task "${this.taskName}" ${problem}`);
+    }
+    if (this.#isClosed("map")) return Promise.resolve();
+    this.#handedItems ??= new HandedItems((question) => this.#ask(question), this.taskName);
+    return this.#handedItems.add(items);
+  }
+
+  /** Resolves when the items that the job has handed in are durable; undefined if there are none. */
+  get handedIn(): Promise<void> | undefined {
+    return this.#handedItems?.settled;
   }
 
   /** Rejects if the attempt is aborted before the answer comes. */

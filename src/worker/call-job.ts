@@ -21,14 +21,27 @@ export function callJob(
 ): Outcome | Promise<Outcome> {
   try {
     const output = job.fn(params, context);
-    if (!isThenable(output)) return checkOutcome(endWithSuccess(output, context), context.run, checkSubTasks);
+    if (!isThenable(output)) return succeed(output, context, checkSubTasks);
     return Promise.resolve(output).then(
-      (value) => checkOutcome(endWithSuccess(value, context), context.run, checkSubTasks),
+      (value) => succeed(value, context, checkSubTasks),
       (error: unknown) => endWithFailure(error, context),
     );
   } catch (error) {
     return endWithFailure(error, context);
   }
+}
+
+/** The items of a call that the job did not await are part of what it did. */
+function succeed(
+  output: unknown,
+  context: AttemptContext,
+  checkSubTasks: CheckSubTasks | undefined,
+): Outcome | Promise<Outcome> {
+  const end = (): Outcome | Promise<Outcome> =>
+    checkOutcome(endWithSuccess(output, context), context.run, checkSubTasks);
+  return context.handedIn === undefined
+    ? end()
+    : context.handedIn.then(end, (error: unknown) => endWithFailure(error, context));
 }
 
 export function failureOutcome(error: unknown): Outcome {

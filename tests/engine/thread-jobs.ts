@@ -41,3 +41,8 @@ export const sumInThread = defineJob("sumInThread", source("sumInThread"), async
   for await (const { output } of ctx.results()) sum += Number(output);
   return { sum };
 });
+
+/** Hands in numbers, and does not await that. */
+export const countInThread = defineJob("countInThread", source("countInThread"), (count: number, ctx) => {
+  void ctx.map(Array.from({ length: count }, (_, index) => index));
+});

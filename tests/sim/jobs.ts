@@ -24,6 +24,12 @@ export interface Flaky extends Step {
   readonly failures: number;
 }
 
+/** Hands in items; each hands in as many again as its number says. */
+export interface Source extends Flaky {
+  /** The items of each call. */
+  readonly calls: readonly (readonly number[])[];
+}
+
 export interface Spread extends Step {
   readonly subTasks: number;
   /** Its sub-tasks generate sub-tasks of their own. */
@@ -73,6 +79,17 @@ export function simJobs(host: JobHost, recorder: Recorder): Job[] {
     job("odd-broken-at-first", (step, ctx) => {
       const isOdd = Number(ctx.index) % 2 === 1;
       if (isOdd && attemptName(ctx.attemptId).generation === 1) throw new Error("odd items work only when retried");
+      return sumOf(step, ctx);
+    }),
+    job<Source>("source", async (step, ctx) => {
+      for (const kids of step.calls) await ctx.map(kids.map((count) => ({ kids: count })));
+      if (ctx.attempt <= step.failures) throw new Error(`failure ${ctx.attempt} of ${step.failures}`);
+      return sumOf(step, ctx);
+    }),
+    job<Flaky>("nest", async (step, ctx) => {
+      const { kids } = ctx.item as { kids: number };
+      if (kids > 0) await ctx.map(Array.from({ length: kids }, () => ({ kids: 0 })));
+      if (ctx.attempt <= step.failures) throw new Error(`failure ${ctx.attempt} of ${step.failures}`);
       return sumOf(step, ctx);
     }),
     job<Step>("reduce", async (step, ctx) => {

@@ -287,6 +287,24 @@ const shapes = {
     return { ...success(workflow, { each: summary, after: sum(1 + 3 * count) }), script: "retry" };
   },
 
+  /** Items are handed in by a source, and by items; the first attempts of both may fail after that. */
+  "map-source"(brush: Brush): Shape {
+    const { random } = brush;
+    const list = (): number[] => Array.from({ length: random.whole(0, 4) }, () => random.whole(0, 2));
+    const calls = [list(), list()];
+    const failures = random.whole(0, 1);
+    const retry = { count: failures, initialMs: 80 };
+    const each = task<Flaky>(brush, "each", "nest", { value: 2, failures, ms: random.whole(0, 400) }, { retry });
+    const told = each.build().params as Flaky;
+    each.withMapSource({ job: "source", params: { ...told, calls } }, { concurrency: random.whole(1, 4) });
+    const workflow = named("map-source")
+      .withTask(each)
+      .withTask(task(brush, "join", "step", { value: 1 }, { after: ["each"] }));
+    const count = calls.flat().reduce((total, kids) => total + 1 + kids, 0);
+    const summary = { total: count, succeeded: count, failed: 0, results: Array.from({ length: count }, () => sum(2)) };
+    return success(workflow, { each: summary, join: sum(1 + 2 * count) });
+  },
+
   /** Its reduce refuses the items that fail at first: a retry runs these and the reduce again. */
   "map-reduce"(brush: Brush): Shape {
     const { random } = brush;

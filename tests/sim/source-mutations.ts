@@ -405,8 +405,8 @@ export const sourceMutations: readonly Mutation[] = [
     kinds: ["map"],
     source: {
       file: "src/kernel/dag/maps.ts",
-      find: "?? state.maxConcurrentTasks) - items.inFlight;",
-      replace: "?? state.maxConcurrentTasks);",
+      find: "?? state.maxConcurrentTasks) - items.itemsInFlight);",
+      replace: "?? state.maxConcurrentTasks));",
     },
   },
   {
@@ -415,8 +415,8 @@ export const sourceMutations: readonly Mutation[] = [
     kinds: ["map"],
     source: {
       file: "src/kernel/dag/map-items.ts",
-      find: "if (this.waiting > 0) return this.isTripped;",
-      replace: "if (this.waiting > 0) return this.succeeded > 0;",
+      find: "if (this.#states.waiting > 0 || this.#isSourceOpen) return this.isTripped;",
+      replace: "if (this.#states.waiting > 0 || this.#isSourceOpen) return this.#states.succeeded > 0;",
     },
   },
   {
@@ -435,8 +435,8 @@ export const sourceMutations: readonly Mutation[] = [
     kinds: ["map-reduce"],
     source: {
       file: "src/kernel/dag/map-items.ts",
-      find: "(this.waiting + this.#itemsInFlight === 0 && ",
-      replace: "(this.waiting === 0 && ",
+      find: "this.#states.waiting + this.itemsInFlight === 0 && ",
+      replace: "this.#states.waiting === 0 && ",
     },
   },
   {
@@ -445,8 +445,39 @@ export const sourceMutations: readonly Mutation[] = [
     kinds: ["map-reduce"],
     source: {
       file: "src/kernel/dag/map-items.ts",
-      find: "return this.#after === undefined || ",
-      replace: "return this.#after !== this.first || ",
+      find: "return after === undefined || ",
+      replace: "return after !== this.first || ",
+    },
+  },
+  {
+    name: "items-handed-in-again",
+    about: "Items that another attempt of a source has handed in are handed in once more.",
+    kinds: ["map-source"],
+    source: {
+      file: "src/kernel/dag/handed-in.ts",
+      find: "return this.#counts.get(task)?.[call] ?? 0;",
+      replace: "return this.#counts.get(task)?.[call] === undefined ? 0 : 0;",
+    },
+  },
+  {
+    name: "hasty-sources",
+    about: "A map with a source ends as soon as the items that there are have ended.",
+    kinds: ["map-source"],
+    source: {
+      file: "src/kernel/dag/map-items.ts",
+      find: "return source !== undefined && this.phase(source) !== Phase.success;",
+      replace: "return source !== undefined && this.phase(source) === Phase.waiting;",
+    },
+  },
+  {
+    name: "items-before-their-commit",
+    about: "A job hears that its items are durable before they are.",
+    kinds: ["map-source"],
+    profile: "crashes",
+    source: {
+      file: "src/engine/attempt-desk.ts",
+      find: "    await this.#parts.calls.callInstance({ ...question,",
+      replace: "    void this.#parts.calls.callInstance({ ...question,",
     },
   },
   {
@@ -488,8 +519,8 @@ export const sourceMutations: readonly Mutation[] = [
     kinds: ["broadcast"],
     source: {
       file: "src/kernel/dag/map-items.ts",
-      find: "return this.#before === undefined || this.phase(this.#before) === Phase.success;",
-      replace: "return this.#before === undefined || this.phase(this.#before) !== Phase.waiting;",
+      find: "return before === undefined || this.phase(before) === Phase.success;",
+      replace: "return before === undefined || this.phase(before) !== Phase.waiting;",
     },
   },
   {

@@ -1,4 +1,4 @@
-import type { ItemCounts } from "../../../src/kernel/dag/map-items.ts";
+import type { ItemCounts } from "../../../src/kernel/dag/item-states.ts";
 import { defineText } from "./define-text.ts";
 
 export const instanceText = defineText({

@@ -137,6 +137,7 @@ const recordedKinds: Readonly<Record<Exclude<Event["type"], NamedStepEvent>, Ste
   TaskParamsUpdated: undefined,
   DecisionMade: undefined,
   MapStarted: undefined,
+  ItemsAdded: undefined,
   ChildStarted: undefined,
   ChildDetached: undefined,
   DetachedChildEnded: undefined,

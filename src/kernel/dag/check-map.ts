@@ -1,5 +1,5 @@
 import { preview } from "../../base/preview.ts";
-import { broadcastTypes } from "../task-definition.ts";
+import { broadcastTypes, mapTypes } from "../task-definition.ts";
 
 /** Limit of items of one map under way at a time: they are scheduled in one event. */
 const concurrencyMax = 10_000;
@@ -11,12 +11,14 @@ type Settings = Readonly<Record<string, unknown>>;
 /** Says what is wrong with the settings of a map; undefined if nothing is. */
 export function mapProblem(map: unknown): string | undefined {
   if (!isSettings(map)) return `map must be an object, got ${preview(map)}`;
-  const { items, failFast, reduce } = map;
-  if (!Array.isArray(items) && (typeof items !== "string" || items.trim() === ""))
+  const { items, source, failFast, reduce } = map;
+  const hasItems = (items ?? null) !== null;
+  if (hasItems && !Array.isArray(items) && (typeof items !== "string" || items.trim() === ""))
     return `map.items must be a list, or the text of an expression, got ${preview(items)}`;
+  if (hasItems && (source ?? null) !== null) return "a map has either items or a source, not both";
   if (failFast !== undefined && typeof failFast !== "boolean")
     return `map.failFast must be true or false, got ${preview(failFast)}`;
-  return limitsProblem("map", map) ?? jobProblem("map.reduce", reduce);
+  return limitsProblem("map", map) ?? jobProblem("map.source", source) ?? jobProblem("map.reduce", reduce);
 }
 
 /** Says what is wrong with the settings of a broadcast; undefined if nothing is. */
@@ -66,7 +68,6 @@ function isWithin(value: unknown, min: number, max: number): boolean {
 /** PowerJob's execution modes by number and word. */
 const singleTypes: readonly unknown[] = [1, "STANDALONE"];
 const mapReduceTypes: readonly unknown[] = [3, "MAP_REDUCE"];
-const mapTypes: readonly unknown[] = [4, "MAP"];
 
 /** Says what is wrong with the items of a node and its execution mode, which have to fit together; undefined if nothing is. */
 export function itemsProblem({ map, broadcast, executeType }: Settings): string | undefined {
@@ -83,7 +84,7 @@ function mapTypeProblem(executeType: unknown, reduce: unknown): string | undefin
   if ((executeType ?? null) === null) return undefined;
   if (mapReduceTypes.includes(executeType))
     return isReduced ? undefined : "a map-reduce needs the job that reduces: map.reduce";
-  if (mapTypes.includes(executeType))
+  if (isOneOf(mapTypes, executeType))
     return isReduced ? 'executeType of a map with a reduce must be "MAP_REDUCE" (3)' : undefined;
   return `executeType of a map must be "MAP" (4) or "MAP_REDUCE" (3), got ${preview(executeType)}`;
 }
@@ -96,10 +97,15 @@ function broadcastTypeProblem(executeType: unknown): string | undefined {
 function singleTypeProblem(executeType: unknown): string | undefined {
   if ((executeType ?? null) === null || singleTypes.includes(executeType) || isBroadcastType(executeType))
     return undefined;
-  if (mapTypes.includes(executeType) || mapReduceTypes.includes(executeType)) return "a map needs its items: map.items";
+  if (isOneOf(mapTypes, executeType)) return undefined;
+  if (mapReduceTypes.includes(executeType)) return "a map-reduce needs the job that reduces: map.reduce";
   return `executeType must be "STANDALONE" (1), "BROADCAST" (2), "MAP_REDUCE" (3) or "MAP" (4), got ${preview(executeType)}`;
 }
 
 function isBroadcastType(executeType: unknown): boolean {
-  return broadcastTypes.some((type) => type === executeType);
+  return isOneOf(broadcastTypes, executeType);
+}
+
+function isOneOf(types: readonly unknown[], type: unknown): boolean {
+  return types.includes(type);
 }

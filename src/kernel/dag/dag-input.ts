@@ -15,6 +15,7 @@ export type DagInput =
   | { readonly type: "AddSubTask"; readonly parent: number; readonly node: NodeSpec }
   | DecisionEvaluated
   | ItemsListed
+  | AddItems
   | WorkersGone;
 
 export interface ItemsListed extends TaskAttempt {
@@ -24,6 +25,15 @@ export interface ItemsListed extends TaskAttempt {
   readonly workers?: readonly string[];
   /** Why there are no items. */
   readonly failure?: Failure;
+}
+
+/** An attempt of a map with a source hands in items: those of one of its calls, from an index on. */
+export interface AddItems extends TaskAttempt {
+  readonly type: "AddItems";
+  readonly generation: number;
+  readonly call: number;
+  readonly from: number;
+  readonly pages: readonly MapPage[];
 }
 
 /** Workers of a broadcast have left the cluster: the items that wait for them never run. */

@@ -11,6 +11,7 @@ import { DagState } from "./dag-state.ts";
 import type { DagTransition } from "./dag-transition.ts";
 import type { Graph } from "./graph.ts";
 import { admit, nextWake, pause, reopen, resume, retryInstance, start, terminate, wake } from "./life-cycle.ts";
+import { addItems } from "./added-items.ts";
 import { feedMaps } from "./maps.ts";
 import { rerun, settle } from "./reopening.ts";
 import {
@@ -83,6 +84,8 @@ export class DagMachine extends MachineBase<DagState> {
         return onDecisionEvaluated(transition, input);
       case "ItemsListed":
         return onItemsListed(transition, input);
+      case "AddItems":
+        return addItems(transition, input);
       case "WorkersGone":
         return onWorkersGone(transition, input);
       case "ChildEnded":

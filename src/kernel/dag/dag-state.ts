@@ -99,7 +99,8 @@ export class DagState extends ItemBase implements WaitsOwner {
   }
 
   override params(task: number): string | undefined {
-    if (task >= firstItemNumber && this.items.get(task).hookOf(task) !== undefined) return this.definition(task).params;
+    if (task >= firstItemNumber && this.items.get(task).hooks.of(task) !== undefined)
+      return this.definition(task).params;
     const node = this.nodeOf(task);
     return this.#params?.get(node) ?? this.definition(node).params;
   }
@@ -200,6 +201,8 @@ export class DagState extends ItemBase implements WaitsOwner {
         return this.startTask(event);
       case "MapStarted":
         return this.startMap(event, at);
+      case "ItemsAdded":
+        return this.addItems(event);
       case "TaskAwaitsCompletion":
         return this.awaitCompletion(event, at);
       case "TaskSucceeded":

@@ -1,5 +1,5 @@
 import { assert } from "../../base/assert.ts";
-import type { MapStarted } from "../event.ts";
+import type { ItemsAdded, MapStarted } from "../event.ts";
 import { InstanceBase } from "../instance-base.ts";
 import type { Payload } from "../payload.ts";
 import { isInFlight, Phase, type TaskRecord } from "../task-state.ts";
@@ -55,6 +55,12 @@ export abstract class ItemBase extends InstanceBase {
     this.items.start(items);
     this.recordOf(task).startedAt = at;
     this.setPhase(task, Phase.running);
+  }
+
+  addItems(event: ItemsAdded): void {
+    const items = this.items.ofTask(event.task);
+    assert(items !== undefined, "items are added to a map that runs");
+    items.add(event);
   }
 
   finishItem(item: number, phase: Phase, output?: Payload): void {

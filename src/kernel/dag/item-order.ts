@@ -1,20 +1,20 @@
 /** The order in which the items of a map start: those that start again first, then by index. */
 export class ItemOrder {
-  /** Items that were taken back or are due again, from `#againFrom` on. */
+  /** The numbers of items that were taken back or are due again, from `#againFrom` on. */
   #again: number[] = [];
   #againFrom = 0;
   /** No item below it waits for its first attempt. */
   #next = 0;
 
-  addAgain(index: number): void {
-    this.#again.push(index);
+  addAgain(item: number): void {
+    this.#again.push(item);
   }
 
   /** The next of the items that start again, if it still may. */
-  takeAgain(isReady: (index: number) => boolean): number | undefined {
+  takeAgain(isReady: (item: number) => boolean): number | undefined {
     while (this.#againFrom < this.#again.length) {
-      const index = this.#again[this.#againFrom++] as number;
-      if (isReady(index)) return index;
+      const item = this.#again[this.#againFrom++] as number;
+      if (isReady(item)) return item;
     }
     this.#again = [];
     this.#againFrom = 0;

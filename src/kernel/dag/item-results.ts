@@ -6,14 +6,21 @@ const nullLength = "null,".length;
 
 /** The results of a map's items in order, while they are small together. */
 export class ItemResults {
-  readonly #count: number;
+  #count: number;
   #texts: (string | undefined)[] | undefined;
   #length: number;
 
   constructor(count: number) {
-    this.#count = count;
-    this.#length = count * nullLength;
-    this.#texts = this.#length > lengthMax ? undefined : [];
+    this.#count = 0;
+    this.#length = 0;
+    this.#texts = [];
+    this.grow(count);
+  }
+
+  grow(count: number): void {
+    this.#count += count;
+    this.#length += count * nullLength;
+    if (this.#length > lengthMax) this.#texts = undefined;
   }
 
   keep(index: number, output: Payload | undefined): void {

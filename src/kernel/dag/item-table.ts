@@ -24,7 +24,7 @@ export class ItemTable {
   add({ task, pages, workers }: MapStarted, definition: TaskDefinition): MapItems {
     this.forget(task);
     const items = new MapItems(definition, { task, first: this.#next, pages, workers });
-    this.#next += items.size;
+    this.#next = items.end;
     if (this.#maps === noMaps) this.#maps = new Map();
     this.#maps.set(task, items);
     return items;

@@ -1,23 +1,20 @@
 import { assert } from "../../base/assert.ts";
-import type { MapPage } from "../event.ts";
+import type { ItemsAdded, MapPage } from "../event.ts";
 import type { Payload } from "../payload.ts";
-import { type MapHook, type MapSettings, type TaskDefinition, toleratedFailures } from "../task-definition.ts";
+import { hasSource, type MapSettings, type TaskDefinition, toleratedFailures } from "../task-definition.ts";
 import { isFailed, isFinished, isInFlight, newRecord, Phase, type TaskRecord } from "../task-state.ts";
+import { HandedIn } from "./handed-in.ts";
+import { ItemList, type PlacedPage } from "./item-list.ts";
 import { ItemOrder } from "./item-order.ts";
 import { ItemResults } from "./item-results.ts";
+import { type ItemCounts, ItemStates } from "./item-states.ts";
+import { MapHooks } from "./map-hooks.ts";
 
 /** Items have numbers of their own, above those of all tasks: events, attempts and reports name them like tasks. */
 export const firstItemNumber = 2 ** 30;
 
-/** The number of items of a map by status. */
-export interface ItemCounts {
-  readonly total: number;
-  readonly waiting: number;
-  readonly running: number;
-  readonly succeeded: number;
-  readonly failed: number;
-  readonly canceled: number;
-}
+/** Limit of items of one map. */
+export const itemsMax = 1_000_000;
 
 /** Where one item stands. */
 export interface ItemState {
@@ -40,152 +37,154 @@ interface ListedItems {
 
 /**
  * The items of one map task, and its hooks: jobs that run once, before the items and after them, and have the numbers
- * above those of the items. An item that has ended takes nine bytes; its result is read from the history. Only items under
- * way, or between two attempts, have a record.
+ * above those of the items. A map whose items are handed in while it runs keeps numbers free for all that it may have. An
+ * item that has ended takes nine bytes; its result is read from the history. Only items under way, or between two
+ * attempts, have a record.
  *
  * M1  Every item is counted in exactly one phase.
  * M2  Ending an item costs the same, however many there are.
- * M3  No item starts before the hook `before` has succeeded, and the hook after the items starts when all have ended.
+ * M3  No item starts before the hook `before` has succeeded, and the hook after the items starts when all have ended, and
+ *     the source that hands them in has succeeded.
  */
 export class MapItems {
   readonly task: number;
   readonly first: number;
-  /** The number of items, without hooks. */
-  readonly count: number;
-  /** The number of items and hooks. */
-  readonly size: number;
-  readonly pages: readonly MapPage[];
   readonly settings: MapSettings;
+  readonly handedIn = new HandedIn();
+  readonly hooks: MapHooks;
+  readonly #list: ItemList;
+  /** The number of the first hook. */
+  readonly #firstHook: number;
   readonly #definition: TaskDefinition;
   readonly #workers: readonly string[] | undefined;
-  /** The number of the hook that runs before the items, and of the one after them. */
-  readonly #before: number | undefined;
-  readonly #after: number | undefined;
-  readonly #phases: Uint8Array;
-  readonly #attempts: Uint32Array;
-  readonly #turns: Uint32Array;
+  readonly #states: ItemStates;
   readonly #records = new Map<number, TaskRecord>();
-  readonly #counts: number[] = Array.from({ length: Phase.stoppedByUser + 1 }, () => 0);
   #order = new ItemOrder();
   readonly #results: ItemResults;
   /** The first item that failed, and how, for the failure of the map. */
   firstFailure: { readonly index: number; readonly message: string } | undefined;
-  /** The hook that failed, which fails the map. */
-  hookFailure: { readonly name: MapHook["name"]; readonly message: string } | undefined;
-  #afterOutput: Payload | undefined;
 
   constructor(definition: TaskDefinition, { task, first, pages, workers }: ListedItems) {
     const { map } = definition;
     assert(map !== undefined, "only a map has items");
     this.task = task;
     this.first = first;
-    this.pages = pages ?? pagesOfWorkers(workers ?? []);
+    this.#list = new ItemList(pages ?? pagesOfWorkers(workers ?? []));
     this.settings = map;
     this.#workers = workers;
     this.#definition = { ...definition, kind: "job", map: undefined, skipWhenFailed: true };
-    this.count = this.pages.reduce((sum, page) => sum + page.count, 0);
-    this.size = this.count + map.hooks.length;
-    this.#before = this.#numberOf(({ name }) => name === "before");
-    this.#after = this.#numberOf(({ name }) => name !== "before");
-    this.#phases = new Uint8Array(this.size);
-    this.#attempts = new Uint32Array(this.size);
-    this.#turns = new Uint32Array(this.size);
-    this.#counts[Phase.waiting] = this.count;
+    this.#firstHook = first + (hasSource(map) ? itemsMax : this.count);
+    this.hooks = new MapHooks(map.hooks, this.#firstHook);
+    this.#states = new ItemStates(map.hooks.length);
+    this.#states.grow(this.count);
     this.#results = new ItemResults(this.count);
+  }
+
+  /** The number of items, without hooks. */
+  get count(): number {
+    return this.#list.count;
+  }
+
+  /** True for the source of the map, and for items of a map with a source. */
+  mayHandIn(task: number): boolean {
+    const { source } = this.hooks;
+    return source !== undefined && (task === source || this.hooks.of(task) === undefined);
+  }
+
+  /** The first number that belongs to another map. */
+  get end(): number {
+    return this.#firstHook + this.hooks.numbers.length;
+  }
+
+  pageOf(index: number): PlacedPage {
+    return this.#list.pageOf(index);
+  }
+
+  /** Adds items that a task of the map has handed in: those of its call from that index on. */
+  add({ by, call, from, pages }: ItemsAdded): void {
+    const before = this.count;
+    this.#list.add(pages);
+    const added = this.count - before;
+    this.#states.grow(added);
+    this.#results.grow(added);
+    this.handedIn.note(by, call, from + added);
   }
 
   /** Items and hooks that are under way. */
   get inFlight(): number {
-    return this.#itemsInFlight + Number(this.#isHookInFlight(this.#before)) + Number(this.#isHookInFlight(this.#after));
+    return this.itemsInFlight + this.hooks.numbers.filter((hook) => isInFlight(this.phase(hook))).length;
   }
 
-  get #itemsInFlight(): number {
-    return this.#in(Phase.scheduled) + this.#in(Phase.running);
-  }
-
-  #isHookInFlight(hook: number | undefined): boolean {
-    return hook !== undefined && isInFlight(this.phase(hook));
-  }
-
-  get succeeded(): number {
-    return this.#in(Phase.success);
-  }
-
-  get failed(): number {
-    return this.#in(Phase.failed) + this.#in(Phase.timeoutFailed);
-  }
-
-  /** Items that have neither ended nor are under way. */
-  get waiting(): number {
-    return this.#in(Phase.waiting) + this.#in(Phase.ready) + this.#in(Phase.retryWait);
+  get itemsInFlight(): number {
+    return this.#states.inFlight;
   }
 
   get counts(): ItemCounts {
-    const { count: total, waiting, succeeded, failed } = this;
-    const running = this.#itemsInFlight;
-    return { total, waiting, running, succeeded, failed, canceled: total - waiting - running - succeeded - failed };
+    return this.#states.counts;
   }
 
   /** True if a hook failed, or more items than the map tolerates. */
   get isFailed(): boolean {
-    return this.hookFailure !== undefined || this.#hasTooManyFailures;
+    return this.hooks.failure !== undefined || this.#hasTooManyFailures;
   }
 
   get #hasTooManyFailures(): boolean {
-    return this.failed > toleratedFailures(this.settings, this.count);
+    return this.#states.failed > toleratedFailures(this.settings, this.count);
   }
 
-  /** True if no further item starts, because the map fails fast and has failed. */
+  /** True if no further item starts, because the map fails fast and has failed. A share is one of all items. */
   get isTripped(): boolean {
-    return this.settings.failFast && this.#hasTooManyFailures;
+    const { failFast, tolerateFailures } = this.settings;
+    if (!failFast || (typeof tolerateFailures === "string" && this.#isSourceOpen)) return false;
+    return this.#hasTooManyFailures;
+  }
+
+  /** True while the hook that hands in items has not succeeded. */
+  get #isSourceOpen(): boolean {
+    const { source } = this.hooks;
+    return source !== undefined && this.phase(source) !== Phase.success;
   }
 
   /** True if nothing is under way, and nothing more will be. */
   get isSettled(): boolean {
     if (this.inFlight > 0) return false;
-    if (this.hookFailure !== undefined) return true;
+    if (this.hooks.failure !== undefined) return true;
     if (!this.#mayStartItems) return false;
-    if (this.waiting > 0) return this.isTripped;
-    return this.#after === undefined || this.#hasTooManyFailures || this.phase(this.#after) === Phase.success;
+    if (this.#states.waiting > 0 || this.#isSourceOpen) return this.isTripped;
+    const { after } = this.hooks;
+    return after === undefined || this.#hasTooManyFailures || this.phase(after) === Phase.success;
   }
 
   /** True unless the hook before the items is still to succeed. */
   get #mayStartItems(): boolean {
-    return this.#before === undefined || this.phase(this.#before) === Phase.success;
+    const { before } = this.hooks;
+    return before === undefined || this.phase(before) === Phase.success;
   }
 
   /** True if an item or hook has not ended. */
   get isOpen(): boolean {
-    return this.#phases.some((phase) => !isFinished(phase as Phase));
+    for (const item of this.#numbers()) if (!isFinished(this.phase(item))) return true;
+    return false;
+  }
+
+  /** The numbers of all items and hooks. */
+  *#numbers(): Generator<number> {
+    for (let index = 0; index < this.count; index++) yield this.first + index;
+    yield* this.hooks.numbers;
   }
 
   has(item: number): boolean {
-    return item >= this.first && item < this.first + this.size;
+    return (item >= this.first && item < this.first + this.count) || (item >= this.#firstHook && item < this.end);
   }
 
-  /** The hook of that number; undefined for an item. */
-  hookOf(item: number): MapHook | undefined {
-    return this.settings.hooks[item - this.first - this.count];
-  }
-
-  /** The number of the hook that runs after the items. */
-  get after(): number | undefined {
-    return this.#after;
-  }
-
-  /** The numbers of its hooks, in the order in which they run. */
-  get hookNumbers(): number[] {
-    return this.settings.hooks.map((_, place) => this.first + this.count + place);
-  }
-
-  #numberOf(isWanted: (hook: MapHook) => boolean): number | undefined {
-    const place = this.settings.hooks.findIndex(isWanted);
-    return place < 0 ? undefined : this.first + this.count + place;
+  /** The place of an item or hook among the states. */
+  #placeOf(item: number): number {
+    return item < this.#firstHook ? this.hooks.numbers.length + item - this.first : item - this.#firstHook;
   }
 
   definitionOf(item: number): TaskDefinition {
     const definition = this.#definition;
-    const hook = this.hookOf(item);
+    const hook = this.hooks.of(item);
     if (hook !== undefined) {
       const { name, jobName, jobId, nodeParams: params } = hook;
       return { ...definition, name: `${definition.name}[${name}]`, jobName, jobId, params };
@@ -213,102 +212,110 @@ export class MapItems {
   }
 
   phase(item: number): Phase {
-    return this.#phases[item - this.first] as Phase;
+    return this.#states.phase(this.#placeOf(item));
   }
 
   record(item: number): TaskRecord | undefined {
-    return this.#records.get(item - this.first);
+    return this.#records.get(item);
   }
 
   recordOf(item: number): TaskRecord {
-    const index = item - this.first;
-    let record = this.#records.get(index);
+    let record = this.#records.get(item);
     if (record === undefined) {
       record = newRecord();
-      record.attempt = this.#attempts[index] as number;
-      this.#records.set(index, record);
+      record.attempt = this.#states.attempt(this.#placeOf(item));
+      this.#records.set(item, record);
     }
     return record;
   }
 
   attempt(item: number): number {
-    return this.record(item)?.attempt ?? (this.#attempts[item - this.first] as number);
+    return this.record(item)?.attempt ?? this.#states.attempt(this.#placeOf(item));
   }
 
-  stateOf(index: number): ItemState {
-    const item = this.first + index;
+  stateOf(item: number): ItemState {
     const phase = this.phase(item);
-    const endedInTurn = isFinished(phase) && this.attempt(item) > 0 ? this.#turns[index] : undefined;
-    return { index, phase, attempt: this.attempt(item), endedInTurn, record: this.record(item) };
+    const attempt = this.attempt(item);
+    const endedInTurn = isFinished(phase) && attempt > 0 ? this.#states.turn(this.#placeOf(item)) : undefined;
+    return { index: item - this.first, phase, attempt, endedInTurn, record: this.record(item) };
   }
 
   setPhase(item: number, phase: Phase): void {
-    const index = item - this.first;
-    if (index < this.count) {
-      (this.#counts[this.#phases[index] as number] as number)--;
-      (this.#counts[phase] as number)++;
-    }
-    this.#phases[index] = phase;
+    this.#states.setPhase(this.#placeOf(item), phase);
   }
 
-  /** Takes the next items to start: first those that were under way before, then by index; a hook when it is its turn. */
+  /**
+   * Takes the next items to start: first those that were under way before, then by index; a hook when it is its turn. The
+   * source takes no place of an item.
+   */
   takeNext(limit: number): number[] {
-    const mayStart = this.#mayStartItems;
-    const isReady = (index: number): boolean => this.#phases[index] === Phase.ready;
-    const isWaiting = (index: number): boolean => this.#phases[index] === Phase.waiting;
-    const items: number[] = [];
-    while (items.length < limit) {
-      const index =
-        this.#order.takeAgain(isReady) ?? (mayStart ? this.#order.takeFirst(this.count, isWaiting) : undefined);
-      if (index === undefined) break;
-      items.push(this.first + index);
-    }
-    if (items.length > 0) return items;
+    const source = this.#dueSource;
+    const items = source === undefined ? this.#takeItems(limit) : [source, ...this.#takeItems(limit)];
+    if (items.length > 0 || limit <= 0) return items;
     const hook = this.#nextHook();
     return hook === undefined ? [] : [hook];
   }
 
+  #takeItems(limit: number): number[] {
+    const mayStart = this.#mayStartItems;
+    const { first, count } = this;
+    const isReady = (item: number): boolean => this.phase(item) === Phase.ready && item !== this.hooks.source;
+    const isWaiting = (index: number): boolean => this.phase(first + index) === Phase.waiting;
+    const nextIndex = (): number | undefined => (mayStart ? this.#order.takeFirst(count, isWaiting) : undefined);
+    const items: number[] = [];
+    while (items.length < limit) {
+      const again = this.#order.takeAgain(isReady);
+      const index = again === undefined ? nextIndex() : again - first;
+      if (index === undefined) break;
+      items.push(first + index);
+    }
+    return items;
+  }
+
+  get #dueSource(): number | undefined {
+    const { source } = this.hooks;
+    const phase = source === undefined ? undefined : this.phase(source);
+    return phase === Phase.waiting || phase === Phase.ready ? source : undefined;
+  }
+
   #nextHook(): number | undefined {
-    const hook = this.#mayStartItems ? this.#after : this.#before;
+    const { before, after } = this.hooks;
+    const hook = this.#mayStartItems ? after : before;
     if (hook === undefined || this.phase(hook) !== Phase.waiting) return undefined;
-    const isDue = hook === this.#before || (this.waiting + this.#itemsInFlight === 0 && !this.#hasTooManyFailures);
-    return isDue ? hook : undefined;
+    if (hook === before) return hook;
+    const isOver = this.#states.waiting + this.itemsInFlight === 0 && !this.#isSourceOpen;
+    return isOver && !this.#hasTooManyFailures ? hook : undefined;
   }
 
   /** The item is to be started again: its attempt was lost or taken back, or the next one is due. */
   putBack(item: number): void {
     this.setPhase(item, Phase.ready);
-    this.#order.addAgain(item - this.first);
+    this.#order.addAgain(item);
   }
 
   finish(item: number, phase: Phase, turn: number, output?: Payload): void {
+    const place = this.#placeOf(item);
+    const record = this.#records.get(item);
     const index = item - this.first;
-    const record = this.#records.get(index);
     this.setPhase(item, phase);
-    this.#attempts[index] = record?.attempt ?? 0;
-    this.#turns[index] = turn;
+    this.#states.setAttempt(place, record?.attempt ?? 0);
+    this.#states.setTurn(place, turn);
     const message = record?.failure?.message ?? "";
-    const hook = this.hookOf(item);
-    if (hook !== undefined) this.#finishHook(item, hook, isFailed(phase) ? message : undefined, output);
+    if (this.hooks.of(item) !== undefined) this.hooks.finish(item, isFailed(phase) ? message : undefined, output);
     else if (isFailed(phase)) this.firstFailure ??= { index, message };
     else this.#results.keep(index, output);
-    this.#records.delete(index);
-  }
-
-  #finishHook(item: number, { name }: MapHook, failed: string | undefined, output: Payload | undefined): void {
-    if (failed !== undefined) this.hookFailure = { name, message: failed };
-    else if (item === this.#after) this.#afterOutput = output;
+    if (!isFailed(phase)) this.handedIn.forget(item);
+    this.#records.delete(item);
   }
 
   /** The map has ended: what is under way is stopped, what waits is canceled. Returns those that waited for a retry. */
   close(): number[] {
     const retries: number[] = [];
-    for (let item = this.first; item < this.first + this.size; item++) {
+    for (const item of this.#numbers()) {
       const phase = this.phase(item);
       if (isFinished(phase)) continue;
       if (phase === Phase.retryWait) retries.push(item);
-      const index = item - this.first;
-      this.#attempts[index] = this.attempt(item);
+      this.#states.setAttempt(this.#placeOf(item), this.attempt(item));
       this.setPhase(item, isInFlight(phase) ? Phase.stopped : Phase.canceledEnded);
     }
     this.#records.clear();
@@ -318,32 +325,28 @@ export class MapItems {
 
   /** The map runs again: items and hooks that succeeded stay, all others have a new attempt. */
   reopen(): void {
-    for (let item = this.first; item < this.first + this.size; item++) {
+    for (const item of this.#numbers()) {
       if (this.phase(item) !== Phase.success) this.setPhase(item, Phase.waiting);
     }
     this.firstFailure = undefined;
-    this.hookFailure = undefined;
+    this.hooks.failure = undefined;
     this.#order = new ItemOrder();
   }
 
   inFlightItems(): number[] {
-    return [...this.#records.keys()].map((index) => this.first + index).filter((item) => isInFlight(this.phase(item)));
+    return [...this.#records.keys()].filter((item) => isInFlight(this.phase(item)));
   }
 
   /** What the map gives: the output of the hook after the items, or else a summary. */
   get output(): Payload | undefined {
-    return this.#after === undefined ? this.#summary() : this.#afterOutput;
+    return this.hooks.after === undefined ? this.#summary() : this.hooks.output;
   }
 
   /** JSON text of counts, and of the results in order where they are small together. */
   #summary(): string {
-    const { count: total, succeeded, failed } = this;
+    const { total, succeeded, failed } = this.counts;
     const { texts } = this.#results;
     return `{"total":${total},"succeeded":${succeeded},"failed":${failed}${texts ? `,"results":[${texts.join(",")}]` : ""}}`;
-  }
-
-  #in(phase: Phase): number {
-    return this.#counts[phase] as number;
   }
 }
 

@@ -1,15 +1,18 @@
 import type { Failure } from "../failure.ts";
+import { hasSource } from "../task-definition.ts";
 import type { DagTransition } from "./dag-transition.ts";
 import { followFailure } from "./following-failure.ts";
 import type { MapItems } from "./map-items.ts";
 
 // A map task runs one job for each of its items. The dispatcher gets items like tasks, as many at a time as the map allows.
 
-/** Starts a map: its items are evaluated first, unless it runs again with those it has. */
+/** Starts a map: its items are evaluated first, unless a source hands them in or it runs again with those it has. */
 export function startMap(transition: DagTransition, task: number): void {
   const { state } = transition;
   const attempt = state.attempt(task);
-  if (state.items.ofTask(task) === undefined) transition.command({ type: "ListItems", task, attempt });
+  const isNew = state.items.ofTask(task) === undefined;
+  if (isNew && hasSource(state.definition(task).map)) transition.emit({ type: "MapStarted", task, attempt, pages: [] });
+  else if (isNew) transition.command({ type: "ListItems", task, attempt });
   else transition.emit({ type: "MapStarted", task, attempt });
 }
 
@@ -27,9 +30,8 @@ export function feedMaps(transition: DagTransition): void {
   const { state } = transition;
   if (state.status !== "Running" || state.pausing || state.failing) return;
   for (const items of state.items.running) {
-    const places = (items.settings.concurrency ?? state.maxConcurrentTasks) - items.inFlight;
-    if (places <= 0 || items.isTripped) continue;
-    const tasks = items.takeNext(places);
+    if (items.isTripped) continue;
+    const tasks = items.takeNext((items.settings.concurrency ?? state.maxConcurrentTasks) - items.itemsInFlight);
     if (tasks.length === 0) continue;
     transition.emit({ type: "TasksScheduled", tasks });
     transition.command({ type: "RunTasks", tasks });
@@ -50,12 +52,12 @@ function endMap(transition: DagTransition, items: MapItems): void {
   if (state.isHardFailure(task)) followFailure(transition, task, wasFailing);
 }
 
-function failureOf({ failed, count, firstFailure, hookFailure }: MapItems): Failure {
-  if (hookFailure !== undefined) {
-    const { name, message } = hookFailure;
+function failureOf({ counts: { failed, total }, firstFailure, hooks }: MapItems): Failure {
+  if (hooks.failure !== undefined) {
+    const { name, message } = hooks.failure;
     return { type: "MAP_FAILED", message: `its ${name} job failed: ${message}`.slice(0, 1000), retryable: false };
   }
   const first = firstFailure === undefined ? "" : `; item ${firstFailure.index}: ${firstFailure.message}`;
-  const message = `${failed} of ${count} items failed${first}`.slice(0, 1000);
+  const message = `${failed} of ${total} items failed${first}`.slice(0, 1000);
   return { type: "MAP_FAILED", message, retryable: false };
 }
