@@ -36,6 +36,7 @@ describe("a call that changes something for a user", () => {
   test("is none that reads, and none that members make for themselves", () => {
     const others = callTypes.filter((type) => !isUserWrite({ type }));
     assert.deepEqual(others.toSorted(), [
+      "AddItems",
       "AwaitEnd",
       "AwaitUpdate",
       "GetBreakpoint",

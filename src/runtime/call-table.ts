@@ -121,7 +121,7 @@ export const callTable: { readonly [T in CallType]: CallEntry<T> } = {
   GetItems: {
     ...query,
     carryOut: ({ id, task, ...filter }, { shard }) =>
-      shard.instances.ask(id, (_, actor) => listItems(actor, task, filter)),
+      shard.instances.askMaps(id, (instance) => listItems(instance, task, filter)),
   },
   QueryCode: {
     ...query,

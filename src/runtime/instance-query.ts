@@ -21,6 +21,7 @@ import {
 import { type ItemFilter, type ItemPlaces, viewItems } from "../views/item-view.ts";
 import type { LiveWaits } from "../views/waiting.ts";
 import { CodeActor } from "./code-actor.ts";
+import type { EndedMap } from "./ended-maps.ts";
 import type { InstanceActor } from "./instance-actor.ts";
 import { findTask } from "./find-task.ts";
 
@@ -118,7 +119,7 @@ export interface InstanceItems extends ItemPlaces {
 }
 
 /** `TASK_UNKNOWN`; `TASK_INVALID` for a task that is no map. */
-export function listItems({ machine, key }: InstanceActor, given: string | number, filter: ItemFilter): InstanceItems {
+export function listItems({ machine, key }: EndedMap, given: string | number, filter: ItemFilter): InstanceItems {
   const task = findMap(machine, given);
   const { name, kind } = machine.state.definition(task);
   if (kind !== "map" || !(machine instanceof DagMachine))

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { EndedMaps } from "./ended-maps.ts";
 import { describe, test } from "node:test";
 import { memoryStore } from "../testing.ts";
 import type { Definitions } from "./definitions.ts";
@@ -10,7 +11,14 @@ import { InstanceTable } from "./instance-table.ts";
 function newTable(): InstanceTable {
   const unused = (): never => assert.fail("nothing is loaded here");
   const definitions = { load: unused } as unknown as Definitions;
-  return new InstanceTable({ shard: 0, store: memoryStore(), definitions, newActor: unused, onBroken: unused });
+  return new InstanceTable({
+    shard: 0,
+    store: memoryStore(),
+    definitions,
+    newActor: unused,
+    onBroken: unused,
+    endedMaps: new EndedMaps(),
+  });
 }
 
 function entry(id: string, key: number): InstanceEntry {
@@ -186,6 +194,7 @@ describe("an instance that left memory", () => {
       definitions: { load: async () => ({}) } as unknown as Definitions,
       newActor: () => actor,
       onBroken: () => assert.fail("nothing is broken"),
+      endedMaps: new EndedMaps(),
     });
     const own = entry("a", 1);
     own.attach(actor);

@@ -5,6 +5,7 @@ import type { FinishedRow, HistoryRow, InstanceRow, Store } from "../stores/stor
 import { turnsIn } from "../stores/turn-text.ts";
 import type { Definition, Definitions } from "./definitions.ts";
 import type { InstanceActor, StoredInstance } from "./instance-actor.ts";
+import type { EndedMap, EndedMaps } from "./ended-maps.ts";
 import { InstanceEntry } from "./instance-entry.ts";
 import { HistoryReader, isDamage, loadHistories, type ReadHistory } from "./history-reader.ts";
 
@@ -19,6 +20,7 @@ export class InstanceTable {
   readonly #newActor: NewActor;
   readonly #histories: HistoryReader;
   readonly #onBroken: OnBroken;
+  readonly #endedMaps: EndedMaps;
   readonly #entries = new Map<string, InstanceEntry>();
   /** Reads and purges that count on an id not being in memory. */
   readonly #searches = new Map<string, Set<Search>>();
@@ -32,12 +34,14 @@ export class InstanceTable {
     definitions: Definitions;
     newActor: NewActor;
     onBroken: OnBroken;
+    endedMaps: EndedMaps;
   }) {
     this.#shard = options.shard;
     this.#store = options.store;
     this.#definitions = options.definitions;
     this.#newActor = options.newActor;
     this.#onBroken = options.onBroken;
+    this.#endedMaps = options.endedMaps;
     this.#histories = new HistoryReader(options.store);
   }
 
@@ -72,6 +76,7 @@ export class InstanceTable {
 
   add(entry: InstanceEntry): void {
     this.delete(entry.id);
+    this.#endedMaps.delete(entry.id);
     this.#waiting += entry.waitingTasks;
     this.#entries.set(entry.id, entry);
     entry.isListed = true;
@@ -116,6 +121,17 @@ export class InstanceTable {
     this.#entries.delete(id);
   }
 
+  /** Removes an instance that has ended. What its maps were can still be read from memory for a while. */
+  evictEnded(actor: InstanceActor): void {
+    this.delete(actor.id);
+    this.#endedMaps.keep(actor.id, actor, this);
+  }
+
+  /** The state of an instance that has ended and is not in memory, if it was kept. */
+  findEndedMap(id: string): EndedMap | undefined {
+    return this.#endedMaps.find(id, this);
+  }
+
   /**
    * Purges those of the ended instances that stay out of memory until the commit begins, and returns how many these are.
    * An instance in memory may be reopened at any moment, whether or not its state shows that yet, and so may one that
@@ -149,6 +165,7 @@ export class InstanceTable {
   /** Reads of the id from before the purge no longer count, and new ones wait until the purge is over. */
   #keepOut(id: string, purge: Promise<void>): void {
     this.#purges.set(id, purge);
+    this.#endedMaps.delete(id);
     for (const search of this.#searches.get(id) ?? []) search.hasCome = true;
   }
 

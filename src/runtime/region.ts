@@ -10,6 +10,7 @@ import type { CodeHost } from "../dispatch/code-host.ts";
 import { CodeActor } from "./code-actor.ts";
 import { noHosting } from "./hosted-attempts.ts";
 import { restoreGates, unfinishedInstances } from "./gated-instances.ts";
+import { EndedMaps } from "./ended-maps.ts";
 import { IdleActors } from "./idle-actors.ts";
 import { countInstances, type InstanceCounts } from "./instance-counts.ts";
 import type { InstanceTaskRun } from "./instance-task-run.ts";
@@ -28,6 +29,7 @@ import { WorkflowGates } from "./workflow-gate.ts";
 type OwnParts =
   | "gates"
   | "idle"
+  | "endedMaps"
   | "sharesInstances"
   | "shardOf"
   | "post"
@@ -96,6 +98,7 @@ export class Region {
       ...parts,
       gates: this.#gates,
       idle: new IdleActors(parts.idleMax),
+      endedMaps: new EndedMaps(),
       sharesInstances: parts.cluster !== undefined,
       hosting: parts.cluster?.hostedAttempts ?? parts.hosting ?? noHosting,
       shardOf: (id) => this.shardOf(id),

@@ -2,6 +2,7 @@ import { hasCode } from "../base/error.ts";
 import { attemptId } from "../kernel/address.ts";
 import type { TurnQuery } from "../kernel/code/turn-question.ts";
 import type { Machine } from "../kernel/machine.ts";
+import type { EndedMap } from "./ended-maps.ts";
 import type { Input } from "./input.ts";
 import type { InstanceActor } from "./instance-actor.ts";
 import type { InstanceEntry } from "./instance-entry.ts";
@@ -127,6 +128,12 @@ export class ShardInstances {
     return answer[0] as T;
   }
 
+  /** Queries the maps of an instance. One that has ended need not come into memory for each page. */
+  async askMaps<T>(id: string, query: (instance: EndedMap) => T): Promise<T> {
+    const kept = this.#state.isClosed ? undefined : this.#table.findEndedMap(id);
+    return kept === undefined ? await this.ask(id, (_, actor) => query(actor)) : query(kept);
+  }
+
   /** Waits until everything that the instance was told before is durable, also messages that wait for its code. */
   async flush(id: string): Promise<void> {
     const actor = this.#table.get(id)?.actor;
@@ -176,7 +183,8 @@ export class ShardInstances {
     const entry = this.#table.entryOf(actor);
     if (entry === undefined) return;
     if (actor.isUnborn) this.#gates.leave(entry.workflow, entry.id);
-    this.#table.delete(actor.id);
+    if (actor.hasEnded) this.#table.evictEnded(actor);
+    else this.#table.delete(actor.id);
     if (entry.hasWaiters) this.dismiss(entry, unknownInstance(actor.id));
   }
 

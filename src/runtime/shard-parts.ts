@@ -10,6 +10,7 @@ import type { CodeRuntime } from "./code-runtime.ts";
 import type { CompletionTokens } from "./completion-tokens.ts";
 import type { Definitions } from "./definitions.ts";
 import type { EligibleWorkers } from "./broadcast-watch.ts";
+import type { EndedMaps } from "./ended-maps.ts";
 import type { IdleActors } from "./idle-actors.ts";
 import type { CommittedTurn } from "./message.ts";
 import type { AttemptHosting } from "./delegated-attempts.ts";
@@ -27,6 +28,7 @@ export interface ShardParts {
   readonly code: CodeRuntime;
   readonly idle: IdleActors;
   readonly gates: WorkflowGates;
+  readonly endedMaps: EndedMaps;
   readonly shardCount: number;
   /** Instances of one workflow may live on other members, so its gate is asked by message. */
   readonly sharesInstances: boolean;

@@ -251,6 +251,26 @@ describe("10.4 a map", () => {
     assert.deepEqual((await run.result())["m"], { total: 2, succeeded: 2, failed: 0, results: [2, 4] });
   });
 
+  test("10.4 the items of an ended map are read from memory until it is retried or purged", async (t) => {
+    const work = fragile();
+    work.broken.add(7);
+    const engine = await startEngine(t, { jobs: [work.job] });
+    const items = Array.from({ length: 1200 }, (_, index) => index);
+    const run = await engine.submitWorkflow(workflow("w", task("m", "fragile").withMap(items, { concurrency: 100 })), {
+      instanceId: "i",
+    });
+    await assert.rejects(run.result(), says("WORKFLOW_FAILED", "1 of 1200"));
+    for (let time = 0; time < 2; time++)
+      assert.equal((await engine.listMapItems("i", "m", { status: "Failed" })).items[0]?.index, 7);
+    work.broken.clear();
+    await engine.retryWorkflowInstance("i");
+    await run.result();
+    assert.equal((await engine.listMapItems("i", "m", { status: "Failed" })).items.length, 0);
+    assert.equal((await engine.listMapItems("i", "m", { from: 7, limit: 1 })).items[0]?.attempt, 2);
+    await engine.purgeWorkflowInstances({ instanceId: "i" });
+    await assert.rejects(engine.listMapItems("i", "m"), says("INSTANCE_UNKNOWN", "i"));
+  });
+
   test("10.4 goes on after a restart with the items that had not ended", async (t) => {
     const path = temporaryFile(t);
     const gate = new Gate();

@@ -27,9 +27,9 @@ export class MapHooks {
     this.after = numberOf("after") ?? numberOf("reduce");
   }
 
-  /** The hook of that number; undefined for an item. */
+  /** The hook of that number; undefined for an item. A negative index of a list would be looked up as a name. */
   of(number: number): MapHook | undefined {
-    return this.#hooks[number - this.#first];
+    return number < this.#first ? undefined : this.#hooks[number - this.#first];
   }
 
   finish(number: number, failed: string | undefined, output: Payload | undefined): void {
