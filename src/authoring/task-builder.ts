@@ -175,8 +175,6 @@ export class TaskBuilder<Params = unknown> {
       NonNullable<MapSpec["items"]>,
       MapOptions?,
     ];
-    if ((items ?? null) === null)
-      new SettingCheck("TASK_INVALID", `task ${preview(this.#name)}`).refuse("its map needs items: withMap(items)");
     this.#map = { items, ...this.#checkedMap(options) };
     return this;
   }

@@ -16,7 +16,7 @@ export type ExecuteType = 1 | 2 | 3 | 4 | "STANDALONE" | "BROADCAST" | "MAP_REDU
 export interface MapSpec {
   /** The items, or a CEL expression over `context` and `outputs` that gives them. */
   items?: string | readonly unknown[];
-  /** In place of `items`, the job that hands them in with `ctx.map` while it runs. Without either, the node's own job. */
+  /** In place of `items`, the job that hands them in with `ctx.map` while it runs. */
   source?: NodeJob;
   /** Items under way at a time. Missing means the instance's `maxConcurrentTasks`. */
   concurrency?: number;
@@ -88,7 +88,10 @@ export interface NodeSpec {
   workerTags?: string[];
   /** The designated worker: its id or its address. No other worker runs the task. */
   worker?: string;
-  /** Missing means `BROADCAST` if there is a `broadcast`, `MAP` or `MAP_REDUCE` if there is a `map`, else `STANDALONE`. */
+  /**
+   * Missing means `BROADCAST` if there is a `broadcast`, `MAP` or `MAP_REDUCE` if there is a `map`, else `STANDALONE`. The
+   * job of a node with `MAP` and no `map` hands in the items itself.
+   */
   executeType?: ExecuteType;
   /** The job runs once for each item. */
   map?: MapSpec;

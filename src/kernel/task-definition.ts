@@ -103,8 +103,8 @@ export function toleratedFailures({ tolerateFailures }: Pick<MapSettings, "toler
 }
 
 /**
- * A hook after the items sees the failed ones and decides, so it tolerates all unless the node says otherwise. Without
- * items and source, the job of the node hands them in itself, as PowerJob's processors do.
+ * A hook after the items sees the failed ones and decides, so it tolerates all unless the node says otherwise. The job of
+ * a node that only says `MAP` hands in its items itself, as PowerJob's processors do.
  */
 function mapSettings(map: MapSpec, ownJob: NodeJob): MapSettings {
   const { items, source, concurrency, failFast, tolerateFailures, reduce } = map;

@@ -205,9 +205,9 @@ describe("a map with a source", () => {
     );
   });
 
-  test("hands in its items itself where a node has neither items nor source, as in files of PowerJob", () => {
-    for (const node of [{ executeType: 4 as const }, { map: { concurrency: 3 } }]) {
-      const spec = specOf("m", { nodes: { m: { jobId: 7, nodeParams: "p", ...node } } });
+  test("is its own source where a node says MAP and nothing else, as in files of PowerJob", () => {
+    for (const executeType of [4, "MAP"] as const) {
+      const spec = specOf("m", { nodes: { m: { jobId: 7, nodeParams: "p", executeType } } });
       checkSpec(spec);
       const rig = new DagRig(spec).start();
       assert.deepEqual(rig.machine.feedMaps(new Turn(rig.at, 0)), undefined);

@@ -15,7 +15,9 @@ export function mapProblem(map: unknown): string | undefined {
   const hasItems = (items ?? null) !== null;
   if (hasItems && !Array.isArray(items) && (typeof items !== "string" || items.trim() === ""))
     return `map.items must be a list, or the text of an expression, got ${preview(items)}`;
-  if (hasItems && (source ?? null) !== null) return "a map has either items or a source, not both";
+  const hasSource = (source ?? null) !== null;
+  if (hasItems && hasSource) return "a map has either items or a source, not both";
+  if (!hasItems && !hasSource) return "map needs items, or a source that hands them in";
   if (failFast !== undefined && typeof failFast !== "boolean")
     return `map.failFast must be true or false, got ${preview(failFast)}`;
   return limitsProblem("map", map) ?? jobProblem("map.source", source) ?? jobProblem("map.reduce", reduce);
