@@ -1,6 +1,6 @@
 import { messageOf } from "../base/error.ts";
 import type { DagSpec, EdgeSpec } from "../kernel/dag/dag-spec.ts";
-import type { NodeSpec } from "../kernel/node-spec.ts";
+import type { ExecuteType, NodeSpec } from "../kernel/node-spec.ts";
 import { nodeTypes } from "../kernel/task-definition.ts";
 import { translateDecision } from "./groovy-decision.ts";
 import { type ImportedSchedule, scheduleOf } from "./imported-schedule.ts";
@@ -44,7 +44,22 @@ export interface Imported {
 const deleted = 99;
 /** Three bytes each at most, below the limit for names of workflows. */
 const nameCharactersMax = 60;
-const executeTypes: Readonly<Record<number, string>> = { 2: "broadcast", 3: "map-reduce", 4: "map" };
+
+/** PowerJob's execution modes that a node has too, and what is different here. */
+const executeTypes: Readonly<Record<number, { readonly executeType: ExecuteType; readonly remark: string }>> = {
+  2: {
+    executeType: "BROADCAST",
+    remark: "a broadcast: what preProcess and postProcess did are jobs of their own here, broadcast.before and after",
+  },
+  3: {
+    executeType: "MAP",
+    remark: "a map-reduce: the job hands in its items with ctx.map; its reduce is a job of its own here, map.reduce",
+  },
+  4: {
+    executeType: "MAP",
+    remark: "a map: the job hands in its items with ctx.map, and runs for each of them with ctx.item",
+  },
+};
 
 /**
  * Converts workflows of PowerJob, and jobs that have a schedule of their own, each into a workflow of one node. Deleted
@@ -197,17 +212,17 @@ class Conversion {
       note(`the job ${row.jobId} is deleted or of another app`, true, "jobId");
       return { ...(row.jobId !== null && { jobId: row.jobId }) };
     }
-    noteExecution(job, note);
+    const mode = modeOf(job, note);
     const params = blankAsUndefined(row.nodeParams) ?? blankAsUndefined(job.jobParams);
     const limits = limitsOf(job);
     const readyMade = readyMadeOf(job.processorInfo ?? "", params ?? "");
     if (readyMade !== undefined) {
       const { jobName, params: given, remark } = readyMade;
       if (remark !== undefined) note(remark, false, "nodeParams");
-      return { jobName, nodeParams: JSON.stringify(given), ...limits };
+      return { jobName, nodeParams: JSON.stringify(given), ...limits, ...mode };
     }
     this.#jobUses.set(job.id, (this.#jobUses.get(job.id) ?? 0) + 1);
-    return { jobId: job.id, ...(params !== undefined && { nodeParams: params }), ...limits };
+    return { jobId: job.id, ...(params !== undefined && { nodeParams: params }), ...limits, ...mode };
   }
 }
 
@@ -254,13 +269,13 @@ function oneLine(text: string): string {
   return line.length > 200 ? `${line.slice(0, 200)} …` : line;
 }
 
-function noteExecution({ executeType, designatedWorkers }: PowerJobJob, note: AddNote): void {
+function modeOf({ executeType, designatedWorkers }: PowerJobJob, note: AddNote): Pick<NodeSpec, "executeType"> {
   const mode = executeTypes[executeType ?? 1];
-  if (mode !== undefined)
-    note(`the job runs in mode ${mode} in PowerJob; here it runs once, on one worker`, false, "jobId");
+  if (mode !== undefined) note(mode.remark, false, "executeType");
   if (blankAsUndefined(designatedWorkers) !== undefined) {
     note(`designated workers "${designatedWorkers}" are not carried over: see workerTags and worker`, false, "jobId");
   }
+  return mode === undefined ? {} : { executeType: mode.executeType };
 }
 
 /** PowerJob runs a job again on its worker (`taskRetryNum`), and all of that again (`instanceRetryNum`). */

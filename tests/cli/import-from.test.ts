@@ -50,7 +50,7 @@ for (const kind of ["postgres", "mysql"] as const) {
       assert.match(of("script")?.notes[0] ?? "", /must be changed: task "enough": a decision in Groovy.*def n = /);
       assert.match(of("decide")?.notes[0] ?? "", /translated from Groovy/);
       assert.ok(of("decide-50")?.notes.some((note) => note.includes('"delayMs":5000')));
-      assert.ok(of("sweep")?.notes.some((note) => note.includes("mode broadcast")));
+      assert.ok(of("sweep")?.notes.some((note) => note.includes("a broadcast: what preProcess")));
       assert.equal(of("elsewhere"), undefined, "a workflow of another app");
       assert.equal(of("gone"), undefined, "a deleted workflow");
       assert.deepEqual(
@@ -63,6 +63,11 @@ for (const kind of ["postgres", "mysql"] as const) {
       );
 
       const client = new HeddleClient({ url });
+      const sweep = await client.call("getWorkflow", { params: { id: "sweep" } });
+      assert.deepEqual(
+        sweep.dagSpec?.nodes.map((node) => node["executeType"]),
+        ["BROADCAST"],
+      );
       const saved = await client.call("getWorkflow", { params: { id: "sync-1" } });
       assert.deepEqual([saved.cronExpr, saved.enableSchedule], ["0 0 2 * * ?", false]);
       assert.deepEqual(saved.dagSpec?.["maxInstances"], { max: 1, policy: "fail" });
