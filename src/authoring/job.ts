@@ -120,6 +120,14 @@ export interface JobContext {
    * message. Not durable. Throws OPTION_INVALID.
    */
   progress(report: ProgressReport, message?: string): void;
+  /**
+   * Tells that the job is alive: a task with a heartbeat timeout times out if none comes for so long. The details, any JSON
+   * value of at most 4096 bytes, are what a later run of the task finds as `heartbeatDetails` if this one fails, times out or
+   * is lost; a heartbeat without details keeps the last ones. Throws OPTION_INVALID, VALUE_NOT_SERIALIZABLE.
+   */
+  heartbeat(details?: unknown): void;
+  /** The details of the last heartbeat that an earlier run of this task has left; undefined if there are none. */
+  readonly heartbeatDetails: unknown;
 }
 
 /** How one item of a map ended, or the job on one worker of a broadcast. */

@@ -63,6 +63,7 @@ export class TaskBuilder<Params = unknown> {
   readonly #work: Work = {};
   readonly #dependencies: { name: string; when?: string | boolean | undefined }[] = [];
   #timeout: Pick<TaskNode, "timeoutSeconds" | "defaultTimeoutSeconds"> = { defaultTimeoutSeconds };
+  #heartbeatTimeout: number | undefined;
   #retryCount = 0;
   #retryPolicy: Partial<RetryPolicy> | undefined;
   #domain: string | undefined;
@@ -91,6 +92,12 @@ export class TaskBuilder<Params = unknown> {
   /** Sets the timeout of one attempt. Default: the engine's `defaultTimeoutSeconds`, or 30 if that is not set. */
   withTimeout(seconds: number): this {
     this.#timeout = { timeoutSeconds: seconds };
+    return this;
+  }
+
+  /** Sets the time without a heartbeat (`ctx.heartbeat()`) after which an attempt times out. Default: none is expected. */
+  withHeartbeatTimeout(seconds: number): this {
+    this.#heartbeatTimeout = seconds;
     return this;
   }
 
@@ -291,6 +298,7 @@ export class TaskBuilder<Params = unknown> {
   /** Leaves defaults out of the node, except the timeout: a file without one means an hour. */
   #settingFields(): TaskNode {
     const fields: TaskNode = { ...this.#timeout };
+    if (this.#heartbeatTimeout !== undefined) fields.heartbeatTimeoutSeconds = this.#heartbeatTimeout;
     if (this.#retryCount > 0) fields.retryCount = this.#retryCount;
     if (this.#retryPolicy !== undefined) fields.retryPolicy = copyRetryPolicy(this.#retryPolicy);
     if (this.#domain !== undefined) fields.domain = this.#domain;
@@ -307,6 +315,7 @@ export class TaskBuilder<Params = unknown> {
     checkWork(check, this.#work);
     this.#checkItems(check);
     if ("timeoutSeconds" in this.#timeout) check.seconds("timeout", this.#timeout.timeoutSeconds);
+    if (this.#heartbeatTimeout !== undefined) check.seconds("heartbeat timeout", this.#heartbeatTimeout);
     check.wholeNumber("retry count", this.#retryCount, 0);
     check.flag("skipWhenFailed", this.#skipWhenFailed);
     check.flag("enabled", this.#enabled);

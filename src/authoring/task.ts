@@ -92,6 +92,12 @@ export class Task<Params = unknown> {
     return (this.#definition.timeoutMs ?? this.#definition.defaultTimeoutMs) / 1000;
   }
 
+  /** The time without a heartbeat after which an attempt times out; undefined if none is expected. */
+  get heartbeatTimeoutSeconds(): number | undefined {
+    const { heartbeatTimeoutMs } = this.#definition;
+    return heartbeatTimeoutMs === undefined ? undefined : heartbeatTimeoutMs / 1000;
+  }
+
   get retryCount(): number {
     return this.#definition.retryCount;
   }

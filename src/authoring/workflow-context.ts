@@ -123,6 +123,8 @@ export interface ActivityOptions<Output = unknown> {
   readonly name?: string;
   /** The timeout of one attempt. Default: an hour. */
   readonly timeoutSeconds?: number;
+  /** An attempt whose job sends no heartbeat for so long times out. Default: none is expected. */
+  readonly heartbeatTimeoutSeconds?: number;
   /** The maximum of retries after a failed attempt. Default 0. */
   readonly retryCount?: number;
   readonly retryPolicy?: Partial<RetryPolicy>;

@@ -92,6 +92,10 @@ export const errorCodes = {
     retryable: true,
     meaning: "An attempt ran longer than its timeout, or an event that code waits for did not come in time.",
   },
+  HEARTBEAT_TIMEOUT: {
+    retryable: true,
+    meaning: "The job of an attempt sent no heartbeat for longer than its heartbeat timeout.",
+  },
   PROCESS_EXITED: {
     retryable: true,
     meaning: "The child process of a job ended, or was killed, before the job returned.",

@@ -44,7 +44,15 @@ const mapConcurrency = 10;
 const noOptions: ActivityOptions<never> = {};
 
 /** The options of an activity that become fields of its node. */
-const nodeOptions = ["timeoutSeconds", "retryCount", "retryPolicy", "domain", "workerTags", "worker"] as const;
+const nodeOptions = [
+  "timeoutSeconds",
+  "heartbeatTimeoutSeconds",
+  "retryCount",
+  "retryPolicy",
+  "domain",
+  "workerTags",
+  "worker",
+] as const;
 
 /** Context that is handed to the code. A saga has one of its own, with its own undoing. */
 export class RunContext implements WorkflowContext {

@@ -10,6 +10,7 @@ import { refuseMark } from "../base/namespace.ts";
 const activityNames = {
   name: true,
   timeoutSeconds: true,
+  heartbeatTimeoutSeconds: true,
   retryCount: true,
   retryPolicy: true,
   domain: true,
@@ -23,9 +24,10 @@ const childNames = { whenParentEnds: true, instanceId: true, retryCount: true, r
 export function checkActivity(activity: string, options: ActivityOptions<never>): void {
   const check = new SettingCheck("OPTION_INVALID", `activity ${preview(activity)}`);
   check.options(options, activityNames);
-  const { name, timeoutSeconds, domain, workerTags, worker, undo } = options;
+  const { name, timeoutSeconds, heartbeatTimeoutSeconds, domain, workerTags, worker, undo } = options;
   if (name !== undefined) check.name("name", name);
   if (timeoutSeconds !== undefined) check.seconds("timeoutSeconds", timeoutSeconds);
+  if (heartbeatTimeoutSeconds !== undefined) check.seconds("heartbeatTimeoutSeconds", heartbeatTimeoutSeconds);
   if (domain !== undefined) check.name("domain", domain);
   if (workerTags !== undefined) check.names("workerTags", workerTags);
   if (worker !== undefined) check.name("worker", worker);

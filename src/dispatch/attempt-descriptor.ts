@@ -5,6 +5,8 @@ import { localName, namespaceOf } from "../base/namespace.ts";
 export interface AttemptDescriptor extends AttemptIdentity {
   /** Absent if the attempt has no timeout. */
   readonly timeoutMs?: number;
+  /** Time without a heartbeat after which its worker ends it; absent if none is expected. */
+  readonly heartbeatTimeoutMs?: number;
   /** Time of the grant by the clock of the member that granted it; the timeout counts from here. */
   readonly startedAt: number;
 }
@@ -27,6 +29,7 @@ export function describeAttempt(run: TaskRun, startedAt: number): AttemptDescrip
     job,
     domain,
     timeoutMs,
+    heartbeatTimeoutMs,
     traceparent,
   } = run;
   const names = { attemptId, instanceId, workflowName, taskName, task, attempt, generation, job, domain };
@@ -34,6 +37,7 @@ export function describeAttempt(run: TaskRun, startedAt: number): AttemptDescrip
   return {
     ...names,
     ...(timeoutMs === Infinity ? {} : { timeoutMs }),
+    ...(heartbeatTimeoutMs !== undefined && { heartbeatTimeoutMs }),
     ...(traceparent !== undefined && { traceparent }),
     startedAt,
   };

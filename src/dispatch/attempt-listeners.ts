@@ -36,9 +36,17 @@ export class AttemptListeners {
     }
   }
 
-  reportWithdrawn(run: TaskRun): void {
+  reportWithdrawn(run: TaskRun, heartbeat?: string): void {
     try {
-      run.listener.onWithdrawn(run);
+      run.listener.onWithdrawn(run, heartbeat);
+    } catch (error) {
+      this.#logFailure(run, error);
+    }
+  }
+
+  reportStopped({ run, heartbeat }: Attempt): void {
+    try {
+      if (heartbeat?.details !== undefined) run.listener.onStopped?.(run, heartbeat.details);
     } catch (error) {
       this.#logFailure(run, error);
     }

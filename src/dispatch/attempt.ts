@@ -1,5 +1,6 @@
 import type { Timer } from "../base/clock.ts";
 import { Abort } from "./abort.ts";
+import type { JobHeartbeat } from "./attempt-report.ts";
 import type { TaskProgress } from "./task-progress.ts";
 import type { TaskRun } from "./task-run.ts";
 import { type ConnectedWorker, isConnected, type Worker } from "./worker.ts";
@@ -19,6 +20,11 @@ export type StartCare = "plain" | "careful" | "suspect" | "last";
  */
 export type AttemptState = "queued" | "unassigned" | "placing" | "running" | "over";
 
+/** The last heartbeat of the attempt's job that this process has received. */
+export interface ReceivedHeartbeat extends JobHeartbeat {
+  readonly at: number;
+}
+
 /** A run inside the dispatcher, from enqueue to its one report. */
 export class Attempt {
   /** Replaced by another run if the instance is loaded again meanwhile. */
@@ -30,6 +36,7 @@ export class Attempt {
   readonly abort = new Abort();
   state: AttemptState = "queued";
   progress: TaskProgress | undefined;
+  heartbeat: ReceivedHeartbeat | undefined;
   /** Set when it starts. */
   worker: Worker | undefined;
   startedAt = 0;

@@ -27,7 +27,7 @@ export interface DispatcherOptions {
   /** True if a worker of another member may run such attempts, as far as this one knows. */
   readonly hasElsewhere?: (selector: WorkerSelector) => boolean;
   /** Called when an attempt may keep running on a worker that this member does not serve any more. Its listener is notified only if it is lost. */
-  readonly onDetached?: (run: TaskRun, gone: { worker: string; isLost: boolean }) => void;
+  readonly onDetached?: (run: TaskRun, gone: DetachedAttempt) => void;
   /** Called when the attempts of a drained remote worker have ended. */
   readonly onWorkerDrained?: (worker: ConnectedWorker) => void;
   /** Called when a running job has reported its progress. */
@@ -40,6 +40,15 @@ export interface DispatcherOptions {
   readonly agingMs?: number;
   /** Time `shutdown` waits for jobs to settle. */
   readonly graceMs?: number;
+}
+
+/** An attempt that this process does not follow any more. */
+export interface DetachedAttempt {
+  /** The address of its worker. */
+  readonly worker: string;
+  readonly isLost: boolean;
+  /** The details of its last heartbeat: JSON text. */
+  readonly heartbeat?: string | undefined;
 }
 
 export interface WaitingRun {

@@ -155,6 +155,11 @@ export class DispatcherStatus {
     return this.#table.getRunning(attemptId)?.progress;
   }
 
+  /** The details of the last heartbeat of an attempt that runs here: JSON text. */
+  heartbeatOf(attemptId: string): string | undefined {
+    return this.#table.getRunning(attemptId)?.heartbeat?.details;
+  }
+
   /** The reason why it waits; undefined if it runs, or is not here. */
   waitOf(attemptId: string): TaskWait | undefined {
     const attempt = this.#table.get(attemptId);

@@ -320,7 +320,9 @@ export class Dispatcher {
     this.#loop.stop();
     this.#isolation.stop();
     for (const attempt of this.#table.onRemoteWorkers) this.#running.detach(attempt);
-    this.#abort([...this.#table.byId.keys()], "the executor is shutting down");
+    const why = "the executor is shutting down";
+    for (const attempt of this.#table.running) this.#running.stop(attempt, why);
+    this.#abort([...this.#table.byId.keys()], why);
     await this.#disconnectWorkers();
     await this.#unsettled.whenSettled(this.#clock, this.#limits.graceMs);
     const tasks = this.#unsettled.abandoned().map(({ run }) => run.taskName);
@@ -329,11 +331,19 @@ export class Dispatcher {
   }
 
   /** Notes the last report of a running job. */
-  noteReport(attemptId: string, { progress }: AttemptReport): void {
+  noteReport(attemptId: string, { progress, heartbeat }: AttemptReport): void {
     const attempt = this.#table.getRunning(attemptId);
-    if (attempt === undefined || progress === undefined) return;
+    if (attempt === undefined) return;
+    if (heartbeat !== undefined) attempt.heartbeat = { ...heartbeat, at: this.#clock.now() };
+    if (progress === undefined) return;
     attempt.progress = progress;
     this.#onProgress?.(attempt.run, progress);
+  }
+
+  /** Ends an attempt whose job has sent no heartbeat in time. */
+  timeOut(attemptId: string, error: EngineError): void {
+    const attempt = this.#table.getRunning(attemptId);
+    if (attempt !== undefined) this.#running.timeOut(attempt, error);
   }
 
   get isShutDown(): boolean {

@@ -4,6 +4,7 @@ import type { Logger } from "../base/logger.ts";
 import { localName } from "../base/namespace.ts";
 import type { Outcome } from "../kernel/input.ts";
 import { Attempt } from "./attempt.ts";
+import { timeoutOutcome, withHeartbeat } from "./attempt-report.ts";
 import { AttemptListeners, executionOf } from "./attempt-listeners.ts";
 import type { AttemptTable } from "./attempt-table.ts";
 import { AttemptTimeouts } from "./attempt-timeouts.ts";
@@ -51,7 +52,7 @@ export class RunningAttempts {
     this.#parts = parts;
     this.#table = parts.table;
     this.#listeners = new AttemptListeners(parts.logger);
-    this.#timeouts = new AttemptTimeouts(parts.clock, (attempt) => this.#timeOut(attempt));
+    this.#timeouts = new AttemptTimeouts(parts.clock, (attempt) => this.timeOut(attempt, timeoutOf(attempt.run)));
   }
 
   /** The number of reports that came after a timeout or an abort, or came twice. */
@@ -173,7 +174,8 @@ export class RunningAttempts {
     const isIsolated = attempt.isSuspect && attempt.worker?.isRemote === false;
     const settle = isIsolated ? this.#parts.isolation.awaitDurableEnd(attempt) : undefined;
     this.#freeSlot(attempt);
-    this.#listeners.reportEnd(attempt, outcome, from === undefined ? settle : () => from.acknowledge(attemptId));
+    const ended = withHeartbeat(outcome, attempt.heartbeat?.details);
+    this.#listeners.reportEnd(attempt, ended, from === undefined ? settle : () => from.acknowledge(attemptId));
   }
 
   /** Ends an attempt as lost with its remote worker, which is gone. */
@@ -191,18 +193,19 @@ export class RunningAttempts {
     attempt.abort.abort(new EngineError("MEMBER_LOST", message));
   }
 
-  #timeOut(attempt: Attempt): void {
-    const { attemptId, workflowName, taskName, timeoutMs } = attempt.run;
-    const where = workflowName === "" ? "" : ` of workflow "${localName(workflowName)}"`;
-    const message = `task "${taskName}"${where} ran longer than its timeout of ${timeoutMs / 1000} s`;
-    const error = new EngineError("TASK_TIMEOUT", message);
-    const failure = { type: error.code, message, retryable: error.retryable };
+  timeOut(attempt: Attempt, error: EngineError): void {
     const { remoteWorker } = attempt;
     // If this member is gone before the timeout is durable, the next owner of the shard gets a result that came late.
-    remoteWorker?.keepResult(attemptId);
-    this.#end(attempt, { kind: "timeout", failure }, remoteWorker);
+    remoteWorker?.keepResult(attempt.run.attemptId);
+    this.#end(attempt, timeoutOutcome(error), remoteWorker);
     attempt.abort.abort(error);
     this.#awaitStop(attempt);
+  }
+
+  /** Aborts an attempt because this process stops. */
+  stop(attempt: Attempt, why: string): void {
+    this.#listeners.reportStopped(attempt);
+    this.abort(attempt, why);
   }
 
   /** Aborts an attempt without notifying its listener. */
@@ -226,13 +229,15 @@ export class RunningAttempts {
   /**
    * Puts an attempt that was to run on a remote worker back into the queue, in its old place. An adopted one, one
    * whose shard moves, or one whose instance is paused, is reported to its listener as withdrawn: its owner decides where
-   * and when it runs.
+   * and when it runs. So is one that has sent details with a heartbeat, which the owner makes durable.
    */
   requeue(attempt: Attempt, why: string): void {
     const { run, arrival, queuedAt, worker, isAdopted } = attempt;
     const { attemptId } = run;
     this.#freeBothSlots(attempt);
-    if (isAdopted || run.isHandedOver === true || run.isPaused === true) return this.#listeners.reportWithdrawn(run);
+    const details = attempt.heartbeat?.details;
+    if (isAdopted || details !== undefined || run.isHandedOver === true || run.isPaused === true)
+      return this.#listeners.reportWithdrawn(run, details);
     const message = "a worker did not take a task; it is queued again";
     this.#parts.logger.info({ attemptId, worker: worker?.address, why }, message);
     this.#parts.queue(new Attempt(run, arrival, queuedAt));
@@ -242,7 +247,7 @@ export class RunningAttempts {
   detach(attempt: Attempt): void {
     const { worker } = executionOf(attempt);
     this.#freeBothSlots(attempt);
-    this.#parts.onDetached?.(attempt.run, { worker, isLost: false });
+    this.#parts.onDetached?.(attempt.run, { worker, isLost: false, heartbeat: attempt.heartbeat?.details });
   }
 
   /** Detaches an attempt whose owner is unknown: its worker announces it again. */
@@ -250,7 +255,7 @@ export class RunningAttempts {
     const { worker } = executionOf(attempt);
     this.#freeSlot(attempt);
     attempt.remoteWorker?.unfollow(attempt.run.attemptId);
-    this.#parts.onDetached?.(attempt.run, { worker, isLost: false });
+    this.#parts.onDetached?.(attempt.run, { worker, isLost: false, heartbeat: attempt.heartbeat?.details });
   }
 
   // Slots
@@ -309,6 +314,12 @@ export class RunningAttempts {
     const hasStarted = attempt.jobStartedAt !== undefined;
     if (this.#table.onRemoteWorkers.delete(attempt) && !hasStarted) attempt.remoteWorker?.forget(attempt.run.attemptId);
   }
+}
+
+function timeoutOf({ workflowName, taskName, timeoutMs }: TaskRun): EngineError {
+  const where = workflowName === "" ? "" : ` of workflow "${localName(workflowName)}"`;
+  const message = `task "${taskName}"${where} ran longer than its timeout of ${timeoutMs / 1000} s`;
+  return new EngineError("TASK_TIMEOUT", message);
 }
 
 /** The outcome for a worker that throws: failures of jobs are outcomes, so the worker itself is broken. */

@@ -4,6 +4,7 @@ import { preview } from "../base/preview.ts";
 import { durationMsMax } from "../base/time-limits.ts";
 import { utf8Length } from "../base/utf8.ts";
 import { checkSpec } from "../kernel/dag/check.ts";
+import type { LastHeartbeat } from "../kernel/event.ts";
 import type { Outcome } from "../kernel/input.ts";
 import { subTasksCeiling } from "../kernel/machine.ts";
 import { payloadBytesMax } from "../kernel/payload.ts";
@@ -26,6 +27,7 @@ import {
   textLike,
 } from "./schema.ts";
 import type { AttemptQuestion, ItemsHandedIn, QuestionFailure } from "./attempt-question.ts";
+import type { JobHeartbeat } from "./attempt-report.ts";
 import type { GrantFence } from "./grant-fence.ts";
 import type {
   AbortOrder,
@@ -75,6 +77,8 @@ export const slotsMax = 10_000;
 export const logMessageLengthMax = 65_536;
 /** The maximum length of the message of a progress report. */
 export const progressMessageLengthMax = 1000;
+/** The maximum of the details of a heartbeat: they are kept in memory while the job runs, and in the history if it fails. */
+export const heartbeatBytesMax = 4096;
 /** The maximum message of the server's WebSockets, less the frame overhead. */
 export const messageLengthMax = 16 * 1024 * 1024 - 1024;
 
@@ -108,6 +112,7 @@ const descriptor = object<AttemptDescriptor>({
   domain: name,
   traceparent: optional(text({ max: 1000 })),
   timeoutMs: optional(number({ min: 0, max: 1e13 })),
+  heartbeatTimeoutMs: optional(number({ min: 0, max: 1e13 })),
   startedAt: time,
 });
 
@@ -124,6 +129,9 @@ const subTasks: Schema = (value) => {
   }
 };
 
+const heartbeatDetails = jsonText({ bytesMax: heartbeatBytesMax });
+const lastHeartbeat: Fields<LastHeartbeat> = { heartbeat: optional(heartbeatDetails) };
+
 const outcome = taggedUnion("kind", {
   success: object<Extract<Outcome, { kind: "success" }>>({
     kind: anything,
@@ -131,13 +139,13 @@ const outcome = taggedUnion("kind", {
     patch: optional(record(nullable(payload), { max: 100_000 })),
     subTasks: optional(subTasks),
   }),
-  failure: object<Extract<Outcome, { kind: "failure" }>>({ kind: anything, failure: failure(0) }),
-  timeout: object<Extract<Outcome, { kind: "timeout" }>>({ kind: anything, failure: failure(0) }),
+  failure: object<Extract<Outcome, { kind: "failure" }>>({ kind: anything, failure: failure(0), ...lastHeartbeat }),
+  timeout: object<Extract<Outcome, { kind: "timeout" }>>({ kind: anything, failure: failure(0), ...lastHeartbeat }),
   awaits: object<Extract<Outcome, { kind: "awaits" }>>({
     kind: anything,
     timeoutMs: optional(number({ min: 0, max: durationMsMax })),
   }),
-  lost: object<Extract<Outcome, { kind: "lost" }>>({ kind: anything }),
+  lost: object<Extract<Outcome, { kind: "lost" }>>({ kind: anything, ...lastHeartbeat }),
 });
 
 const keyFields: Fields<GrantKey> = { attemptId: name, grant: count };
@@ -159,7 +167,11 @@ const progress = object<TaskProgress>({
   message: optional(text({ max: progressMessageLengthMax })),
 });
 
-const reportOfAttempt = object<ReportOfAttempt>({ attemptId: name, progress: optional(progress) });
+const reportOfAttempt = object<ReportOfAttempt>({
+  attemptId: name,
+  progress: optional(progress),
+  heartbeat: optional(object<JobHeartbeat>({ details: optional(heartbeatDetails) })),
+});
 
 const attemptQuestion = taggedUnion("type", {
   ListResults: object<Extract<AttemptQuestion, { type: "ListResults" }>>({ type: anything, from: count }),
@@ -253,6 +265,7 @@ const memberMessage = taggedUnion("type", {
       context: texts,
       outputs: texts,
       item: optional(object<TaskItem>({ index: count, value: payload })),
+      heartbeat: optional(heartbeatDetails),
     }),
     completionToken: optional(text({ max: Infinity })),
     fence: optional(object<GrantFence>({ incarnation: count, shard: count, epoch: count })),

@@ -34,6 +34,8 @@ export interface TaskRun extends AttemptIdentity, WorkerSelector {
   /** Tasks with more successors start first within a rank. */
   readonly successors: number;
   readonly timeoutMs: number;
+  /** Time without a heartbeat after which its worker ends it as timed out; undefined if none is expected. */
+  readonly heartbeatTimeoutMs?: number | undefined;
   /** The number of times this attempt was lost. Attempts that were lost twice run one at a time. */
   readonly interruptions: number;
   /** The attempt fails if it is lost once more, so nothing else starts during its first moments. */
@@ -71,6 +73,8 @@ export interface TaskInputs {
   readonly outputs: Readonly<Record<string, string>>;
   /** The item that an attempt of a map is about. */
   readonly item?: TaskItem;
+  /** The details of the last heartbeat that an earlier run of the task has left: JSON text. */
+  readonly heartbeat?: string;
 }
 
 /** An item of a map: its place in the list, and its value as JSON text. */
@@ -95,7 +99,13 @@ export interface AttemptListener {
   onEnded(run: TaskRun, outcome: Outcome, execution: Execution, acknowledge?: () => void): void;
   /**
    * Called when `withdraw` removed the run before its start. Called also when its worker stopped and returned it, if it was
-   * adopted, or its instance is paused, or its shard moves.
+   * adopted, or has sent details with a heartbeat, or its instance is paused, or its shard moves. `heartbeat` are the last
+   * details that it sent.
    */
-  onWithdrawn(run: TaskRun): void;
+  onWithdrawn(run: TaskRun, heartbeat?: string): void;
+  /**
+   * Called when the run was stopped with this process, whose dispatcher shuts down, with the details of its last heartbeat.
+   * Runs without details are stopped in silence.
+   */
+  onStopped?(run: TaskRun, heartbeat: string): void;
 }

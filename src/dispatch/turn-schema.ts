@@ -58,6 +58,7 @@ type CodeNode = Pick<
   | "jobName"
   | "nodeParams"
   | "timeoutSeconds"
+  | "heartbeatTimeoutSeconds"
   | "retryCount"
   | "retryPolicy"
   | "domain"
@@ -75,6 +76,7 @@ const node = object<CodeNode>({
   jobName: optional(name),
   nodeParams: optional(payload),
   timeoutSeconds: optional(number({ min: 0, max: 1e10 })),
+  heartbeatTimeoutSeconds: optional(number({ min: 0, max: 1e10 })),
   retryCount: optional(count),
   retryPolicy: optional(retryPolicy),
   domain: optional(name),

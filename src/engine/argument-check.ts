@@ -62,6 +62,7 @@ const runJobNames = {
   instanceId: true,
   reuse: true,
   timeoutSeconds: true,
+  heartbeatTimeoutSeconds: true,
   retryCount: true,
   retryPolicy: true,
   domain: true,

@@ -191,6 +191,7 @@ export class Assembly {
     return new EmbeddedWorker({
       ...(cluster !== undefined && { mayStart: () => this.#isLeaseValid() }),
       jobs: { get: (id) => this.namespaces.findJob(id) },
+      clock,
       logger,
       threads: new ThreadWorker({ clock, logger }),
       processes: new ProcessWorker({ clock, logger }),
@@ -200,6 +201,7 @@ export class Assembly {
       checkSubTasks: (subTasks, parent) => this.namespaces.checkSubTasks(subTasks, parent),
       onTaskLog,
       onReport: (id, report) => this.dispatcher.noteReport(id, report),
+      onSilent: (id, error) => this.dispatcher.timeOut(id, error),
       ask: (attempt, question) => this.#attemptDesk.ask(attempt, question),
       aroundJob,
       loopWatch: this.#watchdog?.loopWatch,

@@ -63,7 +63,7 @@ import { type HistoryEntry, InstanceCalls } from "./instance-calls.ts";
 import type { InstanceChange } from "./instance-change.ts";
 import type { InstanceOperations } from "./instance-operations.ts";
 import { InstanceStarts } from "./instance-starts.ts";
-import type { JobTaskOptions } from "./job-workflow.ts";
+import { taskOptionsOf } from "./job-workflow.ts";
 import { listInstances } from "./list-instances.ts";
 import {
   domainViews,
@@ -167,9 +167,9 @@ export class EngineNamespace extends Completions implements InstanceOperations {
   async runJob(job: Job | string, params?: unknown, options: RunJobOptions = {}): Promise<WorkflowController> {
     this.#parts.state.refuseUnlessReady();
     checkRunJobOptions(options);
-    const { context, timeoutSeconds, retryCount, retryPolicy, domain, workerTags, worker, ...start } = options;
-    const task = { timeoutSeconds, retryCount, retryPolicy, domain, workerTags, worker } as JobTaskOptions;
-    const { workflow, taskParams } = await this.#own.registration.jobRuns.prepare(job, params, task);
+    const { context, ...start } = options;
+    const { jobRuns } = this.#own.registration;
+    const { workflow, taskParams } = await jobRuns.prepare(job, params, taskOptionsOf(options));
     const id = options.instanceId ?? this.#starts.newId();
     const given = { ...start, ...(context !== undefined && { params: context }) };
     await this.#starts.submit(id, workflow, given, taskParams);

@@ -235,6 +235,7 @@ export class Executor {
       rank: 0,
       successors: 0,
       timeoutMs: (node.timeoutSeconds ?? this.#defaultTimeoutSeconds ?? task.timeoutSeconds) * 1000,
+      heartbeatTimeoutMs: node.heartbeatTimeoutSeconds === undefined ? undefined : node.heartbeatTimeoutSeconds * 1000,
       interruptions: 0,
       isCautious: false,
       confirmStart: () => Promise.resolve(),

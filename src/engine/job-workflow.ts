@@ -9,6 +9,8 @@ import type { RetryPolicy } from "../kernel/retry.ts";
 export interface JobTaskOptions {
   /** Timeout of one attempt. Default 30. */
   readonly timeoutSeconds?: number;
+  /** An attempt that sends no heartbeat for so long times out. Default: none is expected. */
+  readonly heartbeatTimeoutSeconds?: number;
   /** The maximum of retries after a failed attempt. Default 0. */
   readonly retryCount?: number;
   readonly retryPolicy?: Partial<RetryPolicy>;
@@ -20,6 +22,13 @@ export interface JobTaskOptions {
   readonly worker?: string;
 }
 
+/** The options of the task among those of a start. */
+export function taskOptionsOf(given: JobTaskOptions): JobTaskOptions {
+  const { timeoutSeconds, heartbeatTimeoutSeconds, retryCount, retryPolicy, domain, workerTags, worker } = given;
+  const options = { timeoutSeconds, heartbeatTimeoutSeconds, retryCount, retryPolicy, domain, workerTags, worker };
+  return options as JobTaskOptions;
+}
+
 /**
  * The workflow of a job that runs by itself: one task, named like the job. Parameters come with each start, so all runs of
  * a job with the same options share one definition. `TASK_INVALID`.
@@ -29,10 +38,11 @@ export function jobWorkflow(job: string, options: JobTaskOptions = {}): Workflow
 }
 
 function jobTask(job: string, options: JobTaskOptions): Task {
-  const { timeoutSeconds, retryCount, retryPolicy, domain, workerTags, worker } = options;
+  const { timeoutSeconds, heartbeatTimeoutSeconds, retryCount, retryPolicy, domain, workerTags, worker } = options;
   const [name = job] = job.split("@");
   const builder = new TaskBuilder(name).withJobFunction(job);
   if (timeoutSeconds !== undefined) builder.withTimeout(timeoutSeconds);
+  if (heartbeatTimeoutSeconds !== undefined) builder.withHeartbeatTimeout(heartbeatTimeoutSeconds);
   if (retryCount !== undefined) builder.withRetryCount(retryCount);
   if (retryPolicy !== undefined) builder.withRetryPolicy(retryPolicy);
   if (domain !== undefined) builder.withDomain(domain);

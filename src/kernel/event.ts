@@ -29,9 +29,9 @@ export type Event =
   | TaskSucceeded
   | TaskFailed
   /** The attempt was lost with its process, worker or member; the same attempt runs again. */
-  | { readonly type: "TaskInterrupted"; readonly task: number; readonly attempt: number }
+  | TaskInterrupted
   /** Tasks were taken back from the dispatcher before they started. */
-  | { readonly type: "TasksWithdrawn"; readonly tasks: readonly number[] }
+  | TasksWithdrawn
   /** The wait of these tasks for their next attempt is over. */
   | { readonly type: "RetriesDue"; readonly tasks: readonly number[] }
   | TasksStopped
@@ -354,7 +354,25 @@ export interface TaskSucceeded extends Execution {
   readonly subTasks?: readonly NodeSpec[];
 }
 
-export interface TaskFailed extends Execution {
+/** The details of the last heartbeat of an attempt that did not succeed, for the attempt that follows: JSON text. */
+export interface LastHeartbeat {
+  readonly heartbeat?: string;
+}
+
+export interface TasksWithdrawn {
+  readonly type: "TasksWithdrawn";
+  readonly tasks: readonly number[];
+  /** The details of the last heartbeats of those that their worker has stopped, by task: JSON texts. */
+  readonly heartbeats?: Readonly<Record<number, string>>;
+}
+
+export interface TaskInterrupted extends LastHeartbeat {
+  readonly type: "TaskInterrupted";
+  readonly task: number;
+  readonly attempt: number;
+}
+
+export interface TaskFailed extends Execution, LastHeartbeat {
   readonly type: "TaskFailed";
   readonly task: number;
   readonly attempt: number;

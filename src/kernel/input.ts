@@ -1,6 +1,6 @@
 import type { ParentAddress } from "./address.ts";
 import type { NodeSpec } from "./node-spec.ts";
-import type { ContextPatch, Event, Execution, ForkedFrom, PausedBy, Trigger } from "./event.ts";
+import type { ContextPatch, Event, Execution, ForkedFrom, LastHeartbeat, PausedBy, Trigger } from "./event.ts";
 import type { Failure } from "./failure.ts";
 import type { Payload } from "./payload.ts";
 import type { EndStatus } from "./status.ts";
@@ -127,12 +127,12 @@ export type Outcome =
       readonly patch?: ContextPatch;
       readonly subTasks?: readonly NodeSpec[];
     }
-  | { readonly kind: "failure"; readonly failure: Failure }
-  | { readonly kind: "timeout"; readonly failure: Failure }
+  | ({ readonly kind: "failure"; readonly failure: Failure } & LastHeartbeat)
+  | ({ readonly kind: "timeout"; readonly failure: Failure } & LastHeartbeat)
   /** The attempt is completed from outside, within this time; absent: within the timeout of the task. */
   | { readonly kind: "awaits"; readonly timeoutMs?: number }
   /** Lost with its process, worker or member. Reported once per loss; the attempt runs again under the same number. */
-  | { readonly kind: "lost" };
+  | ({ readonly kind: "lost" } & LastHeartbeat);
 
 /** The result of an attempt that came from outside, by its token. */
 export interface CompleteTask extends TaskAttempt {
@@ -145,11 +145,13 @@ export type CompletionResult =
   | { readonly kind: "success"; readonly output?: Payload }
   | { readonly kind: "failure"; readonly failure: Failure };
 
-/** The dispatcher took these back before they started. */
+/** The dispatcher took these back: before they started, or because their worker has stopped. */
 export interface AttemptsWithdrawn {
   readonly type: "AttemptsWithdrawn";
-  readonly runs: readonly TaskAttempt[];
+  readonly runs: readonly WithdrawnAttempt[];
 }
+
+export interface WithdrawnAttempt extends TaskAttempt, LastHeartbeat {}
 
 export interface ChildEnded extends TaskAttempt {
   readonly type: "ChildEnded";

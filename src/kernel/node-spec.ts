@@ -81,6 +81,8 @@ export interface NodeSpec {
    * missing means an hour: what a file from elsewhere expects.
    */
   defaultTimeoutSeconds?: number;
+  /** An attempt whose job sends no heartbeat for so long times out. Missing means that none is expected. */
+  heartbeatTimeoutSeconds?: number;
   retryCount?: number;
   retryPolicy?: Partial<RetryPolicy>;
   domain?: string;

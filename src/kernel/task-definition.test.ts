@@ -15,6 +15,7 @@ test("a node that says nothing is a job that may take an hour and is tried once"
     skipWhenFailed: false,
     timeoutMs: undefined,
     defaultTimeoutMs: 3_600_000,
+    heartbeatTimeoutMs: undefined,
     retryCount: 0,
     retryPolicy: defaultRetryPolicy,
     domain: undefined,

@@ -25,6 +25,8 @@ export interface TaskDefinition {
   /** Undefined if the task sets none: the engine's default holds, and `defaultTimeoutMs` if that is not set. */
   readonly timeoutMs: number | undefined;
   readonly defaultTimeoutMs: number;
+  /** Time without a heartbeat after which an attempt times out; undefined if none is expected. */
+  readonly heartbeatTimeoutMs: number | undefined;
   readonly retryCount: number;
   readonly retryPolicy: RetryPolicy;
   readonly domain: string | undefined;
@@ -172,6 +174,7 @@ export function defineTask(node: NodeSpec, name: string): TaskDefinition {
     skipWhenFailed: node.skipWhenFailed ?? false,
     timeoutMs: node.timeoutSeconds === undefined ? undefined : node.timeoutSeconds * 1000,
     defaultTimeoutMs: (node.defaultTimeoutSeconds ?? defaultTimeoutSeconds) * 1000,
+    heartbeatTimeoutMs: node.heartbeatTimeoutSeconds === undefined ? undefined : node.heartbeatTimeoutSeconds * 1000,
     retryCount: node.retryCount ?? 0,
     retryPolicy: node.retryPolicy === undefined ? defaultRetryPolicy : { ...defaultRetryPolicy, ...node.retryPolicy },
     domain: node.domain,

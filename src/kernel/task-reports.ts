@@ -5,7 +5,14 @@ import { localName } from "../base/namespace.ts";
 import { momentAfter } from "../base/time-limits.ts";
 import { attemptIds, type InstanceAddress } from "./address.ts";
 import type { Command } from "./command.ts";
-import type { Execution, TaskAwaitsCompletion, TaskFailed, TasksStopped, TaskSucceeded } from "./event.ts";
+import type {
+  Execution,
+  TaskAwaitsCompletion,
+  TaskFailed,
+  TaskInterrupted,
+  TasksStopped,
+  TaskSucceeded,
+} from "./event.ts";
 import type { Failure } from "./failure.ts";
 import type { ChildEnded, CompleteTask, Outcome, StopTask, TaskAttempt } from "./input.ts";
 import type { InstanceState } from "./instance-state.ts";
@@ -106,6 +113,7 @@ export interface FailedAttempt {
   readonly task: number;
   readonly failure: Failure;
   readonly execution?: Execution | undefined;
+  readonly heartbeat?: string | undefined;
   readonly timedOut?: boolean | undefined;
   readonly isChildMissing?: boolean | undefined;
   /** No other attempt follows, because the instance starts nothing new. */
@@ -115,7 +123,7 @@ export interface FailedAttempt {
 /** The event of a failed attempt, with the time of the next attempt if there is one. */
 export function failedEvent(
   state: InstanceState,
-  { task, failure, execution, timedOut, isChildMissing, isFinal = false }: FailedAttempt,
+  { task, failure, execution, heartbeat, timedOut, isChildMissing, isFinal = false }: FailedAttempt,
   turn: Turn,
 ): TaskFailed {
   const { retryCount, retryPolicy } = state.definition(task);
@@ -129,10 +137,15 @@ export function failedEvent(
     ...execution,
     // The task's retry policy may make a failure final that the job called retryable.
     failure: mayRetry === failure.retryable ? failure : { ...failure, retryable: mayRetry },
+    ...(heartbeat !== undefined && { heartbeat }),
     ...(timedOut && { timedOut }),
     ...(isChildMissing && { isChildMissing }),
     ...(retries && { retryAt: turn.at + retryDelayMs(retryPolicy, retriesUsed, turn.random) }),
   };
+}
+
+export function interruptedEvent(state: InstanceState, task: number, heartbeat: string | undefined): TaskInterrupted {
+  return { type: "TaskInterrupted", task, attempt: state.attempt(task), ...(heartbeat !== undefined && { heartbeat }) };
 }
 
 /** The failure of an attempt that was lost with its process more often than the limit allows; undefined if it may run again. */

@@ -92,6 +92,8 @@ export interface TaskRecord {
   attemptOpen: boolean;
   retriesUsed: number;
   interruptions: number;
+  /** The details of the last heartbeat that an earlier run of the task has left: JSON text. */
+  heartbeat: string | undefined;
   scheduledAt: number | undefined;
   startedAt: number | undefined;
   endedAt: number | undefined;
@@ -115,6 +117,7 @@ export function newRecord(): TaskRecord {
     attemptOpen: false,
     retriesUsed: 0,
     interruptions: 0,
+    heartbeat: undefined,
     scheduledAt: undefined,
     startedAt: undefined,
     endedAt: undefined,

@@ -1,6 +1,15 @@
 import { assert, unreachable } from "../base/assert.ts";
 import { DueQueue } from "./due-queue.ts";
-import type { Execution, TaskAwaitsCompletion, TaskFailed, TaskStarted, TaskSucceeded } from "./event.ts";
+import type {
+  Execution,
+  LastHeartbeat,
+  TaskAwaitsCompletion,
+  TaskFailed,
+  TaskInterrupted,
+  TaskStarted,
+  TasksWithdrawn,
+  TaskSucceeded,
+} from "./event.ts";
 import type { Failure } from "./failure.ts";
 import type { TaskDefinition } from "./task-definition.ts";
 import { isInFlight, isUnderWay, newRecord, Phase, type TaskRecord } from "./task-state.ts";
@@ -175,7 +184,13 @@ export abstract class TaskTable {
     const record = this.recordOf(event.task);
     record.output = event.output;
     record.failure = undefined;
+    record.heartbeat = undefined;
     record.attemptOpen = false;
+  }
+
+  noteInterruption(event: TaskInterrupted): void {
+    this.recordOf(event.task).interruptions++;
+    this.#noteHeartbeat(event.task, event);
   }
 
   /**
@@ -184,6 +199,7 @@ export abstract class TaskTable {
    */
   noteFailure(event: TaskFailed, at: number): void {
     this.#noteExecution(event.task, event);
+    this.#noteHeartbeat(event.task, event);
     const record = this.recordOf(event.task);
     record.failure = event.failure;
     record.attemptOpen = false;
@@ -201,6 +217,19 @@ export abstract class TaskTable {
     record.failure = failure;
     record.attemptOpen = false;
     record.retryAt = undefined;
+  }
+
+  noteWithdrawal({ tasks, heartbeats }: TasksWithdrawn): void {
+    if (heartbeats === undefined) return;
+    for (const task of tasks) {
+      const heartbeat = heartbeats[task];
+      if (heartbeat !== undefined) this.#noteHeartbeat(task, { heartbeat });
+    }
+  }
+
+  /** An attempt that sent no details leaves those of the attempts before. */
+  #noteHeartbeat(task: number, { heartbeat }: LastHeartbeat): void {
+    if (heartbeat !== undefined) this.recordOf(task).heartbeat = heartbeat;
   }
 
   #noteExecution(task: number, execution: Execution): void {

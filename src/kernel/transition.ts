@@ -53,6 +53,9 @@ export class Transition<State extends InstanceBase> {
     const current = runs.filter((run) => isAwaited(this.state, run));
     const tasks = [...new Set(current.map(({ task }) => task))];
     this.drop(runs.length - tasks.length);
-    if (tasks.length > 0) this.emit({ type: "TasksWithdrawn", tasks });
+    if (tasks.length === 0) return;
+    const sent = current.filter(({ heartbeat }) => heartbeat !== undefined);
+    const heartbeats = Object.fromEntries(sent.map(({ task, heartbeat }) => [task, heartbeat as string]));
+    this.emit({ type: "TasksWithdrawn", tasks, ...(sent.length > 0 && { heartbeats }) });
   }
 }

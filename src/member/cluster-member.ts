@@ -15,6 +15,7 @@ import type { DomainOptions } from "../dispatch/domain-pool.ts";
 import type { Link, LinkListener } from "../dispatch/link.ts";
 import type { WorkerIdentity } from "../dispatch/worker-sessions.ts";
 import type { OnTaskLog } from "../dispatch/task-log.ts";
+import type { DetachedAttempt } from "../dispatch/dispatcher-options.ts";
 import type { TaskRun } from "../dispatch/task-run.ts";
 import type { CallOf, CallType, Hint, ResultOf } from "../runtime/call.ts";
 import type { CallTransport, CallTransportOptions } from "../runtime/local-call.ts";
@@ -268,7 +269,7 @@ export class ClusterMember implements RegionCluster, CallTransport {
   }
 
   /** An attempt keeps running on a worker that has gone to another member: its slot stays in use until then. */
-  onDetached(run: TaskRun, gone: { worker: string; isLost: boolean }): void {
+  onDetached(run: TaskRun, gone: DetachedAttempt): void {
     this.#domains.quotas.onDetached(run.domain, 1);
     delegate(run, gone);
   }

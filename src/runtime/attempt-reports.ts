@@ -55,9 +55,11 @@ export class AttemptReports {
    * durable yet counts as wanted: the end may have to wait for the instance's code, and the answer is about other
    * attempts, too.
    */
-  async renew({ host, attemptIds, connections, progress = {} }: CallOf<"RenewAttempts">): Promise<string[]> {
+  async renew({ host, attemptIds, connections, ...news }: CallOf<"RenewAttempts">): Promise<string[]> {
+    const { progress = {}, heartbeats = {} } = news;
     const unwanted = attemptIds.filter((id) => !this.#renewOne(id, host, connections[id]));
     for (const [id, report] of Object.entries(progress)) this.#delegatedAttempts.noteProgress(id, host, report);
+    for (const [id, details] of Object.entries(heartbeats)) this.#delegatedAttempts.onHeartbeat(id, details);
     await Promise.all(unwanted.map((id) => this.#instances.flush(instanceOf(id))));
     return unwanted;
   }

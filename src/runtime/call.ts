@@ -52,6 +52,8 @@ export interface Calls extends InputCalls, QueryCalls {
       readonly connections: Readonly<Record<string, WorkerConnection>>;
       /** The last progress that they reported, by attempt id; absent in a message of an earlier version. */
       readonly progress?: Readonly<Record<string, TaskProgress>>;
+      /** The details of the last heartbeats that are new since the last renewal, by attempt id: JSON texts. */
+      readonly heartbeats?: Readonly<Record<string, string>>;
     };
     readonly result: readonly string[];
   };

@@ -173,6 +173,11 @@ export class DelegatedAttempts {
     return this.#attempts.get(attemptId)?.progress;
   }
 
+  /** Its host has renewed it and reported the details of its last heartbeat. */
+  onHeartbeat(attemptId: string, details: string): void {
+    this.#attempts.get(attemptId)?.run.onHeartbeat(details);
+  }
+
   /** True if it may be hosted there: only a remote worker of the same principal moves it to another living member. */
   #mayHost({ worker, hosts }: DelegatedAttempt, host: string, other: string | undefined): boolean {
     if (other !== undefined && principalOf(`${host}/${other}`) !== principalOf(worker)) return false;

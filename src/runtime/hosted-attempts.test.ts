@@ -32,12 +32,14 @@ class FakeDispatcher {
   readonly aborted: string[] = [];
   readonly givenUp: string[] = [];
   readonly progress = new Map<string, TaskProgress>();
+  readonly heartbeats = new Map<string, string>();
 
   readonly status = {
     isReachable: (attemptId: string): boolean => this.running.has(attemptId),
     isRunning: (attemptId: string): boolean => this.running.has(attemptId),
     connectionOf: (): undefined => undefined,
     progressOf: (attemptId: string): TaskProgress | undefined => this.progress.get(attemptId),
+    heartbeatOf: (attemptId: string) => this.heartbeats.get(attemptId),
     waitOf: (attemptId: string): TaskWait | undefined => {
       return this.waiting.has(attemptId) ? { reason: "slot", text: "a slot" } : undefined;
     },

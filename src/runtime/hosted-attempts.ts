@@ -16,7 +16,10 @@ export interface HostedAttemptsParts {
   readonly logger: Logger;
   readonly timings: ClusterTimings;
   readonly dispatcher: Pick<Dispatcher, "abort" | "giveUpExpired"> & {
-    readonly status: Pick<DispatcherStatus, "connectionOf" | "isReachable" | "isRunning" | "progressOf" | "waitOf">;
+    readonly status: Pick<
+      DispatcherStatus,
+      "connectionOf" | "heartbeatOf" | "isReachable" | "isRunning" | "progressOf" | "waitOf"
+    >;
   };
   readonly member: () => string;
   readonly members: Pick<AttemptHosting, "isLiving" | "hasLeft" | "hasSeen">;
@@ -142,18 +145,14 @@ export class HostedAttempts implements AttemptHosting {
    */
   async ask(shard: number, attemptId: string, connection: WorkerConnection): Promise<number | undefined> {
     const askedAt = this.#parts.clock.monotonic();
-    const unwanted = await this.#renew(shard, [attemptId], { connections: { [attemptId]: connection } });
+    const unwanted = await this.#renew(shard, { attemptIds: [attemptId], connections: { [attemptId]: connection } });
     return unwanted.includes(attemptId) ? undefined : askedAt;
   }
 
   /** Requests renewals from the shard's owner. Returns the ids of unwanted attempts. */
-  async #renew(
-    shard: number,
-    attemptIds: readonly string[],
-    about: Pick<CallOf<"RenewAttempts">, "connections" | "progress">,
-  ): Promise<readonly string[]> {
+  async #renew(shard: number, renewed: Omit<CallOf<"RenewAttempts">, "type" | "host">): Promise<readonly string[]> {
     const { timings, member, renew } = this.#parts;
-    return await renew(shard, { type: "RenewAttempts", host: member(), attemptIds, ...about }, timings.workerBeatMs);
+    return await renew(shard, { type: "RenewAttempts", host: member(), ...renewed }, timings.workerBeatMs);
   }
 
   /** Removes an attempt whose shard is owned here again. */
@@ -259,18 +258,32 @@ export class HostedAttempts implements AttemptHosting {
     this.#expiryTimer = clock.after(Math.ceil(oldest + leaseMs - now), () => this.#stopExpired());
   }
 
+  /** The details of last heartbeats that the owner does not have, so that it has them if this member is lost. */
+  #newHeartbeats(leases: readonly (readonly [string, HostLease])[]): Record<string, string> | undefined {
+    const { status } = this.#parts.dispatcher;
+    const fresh = leases.flatMap(([id, { heartbeat }]) => {
+      const details = status.heartbeatOf(id);
+      return details === undefined || details === heartbeat ? [] : [[id, details] as const];
+    });
+    return fresh.length === 0 ? undefined : Object.fromEntries(fresh);
+  }
+
   async #renewShard(shard: number, leases: readonly (readonly [string, HostLease])[]): Promise<void> {
     const { clock, dispatcher, logger } = this.#parts;
     const askedAt = clock.monotonic();
     const attemptIds = [...new Set(leases.map(([id]) => id))];
     const connections = definedFor(attemptIds, (id) => dispatcher.status.connectionOf(id));
     const progress = definedFor(attemptIds, (id) => dispatcher.status.progressOf(id));
+    const heartbeats = this.#newHeartbeats(leases);
+    const news = { connections, progress, ...(heartbeats !== undefined && { heartbeats }) };
     try {
-      const unwanted = new Set(await this.#renew(shard, attemptIds, { connections, progress }));
+      const unwanted = new Set(await this.#renew(shard, { attemptIds, ...news }));
       const stopped: string[] = [];
       for (const [id, lease] of leases) {
-        if (!unwanted.has(id)) lease.renewedAt = askedAt;
-        else if (!deleteLease(this.#ended, id, lease) && deleteLease(this.#running, id, lease)) stopped.push(id);
+        if (!unwanted.has(id)) {
+          lease.renewedAt = askedAt;
+          lease.heartbeat = heartbeats?.[id] ?? lease.heartbeat;
+        } else if (!deleteLease(this.#ended, id, lease) && deleteLease(this.#running, id, lease)) stopped.push(id);
       }
       dispatcher.abort(stopped);
     } catch (error) {
@@ -284,6 +297,8 @@ interface HostLease {
   readonly shard: number;
   /** Monotonic time at which the last granted renewal was requested. */
   renewedAt: number;
+  /** The details of the last heartbeat that its owner has. */
+  heartbeat?: string | undefined;
 }
 
 /** Deletes the lease of one run or report. False if it is not there any more, or is that of another run. */

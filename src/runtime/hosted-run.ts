@@ -19,7 +19,10 @@ export function hostedRun(
       const input: Input = { type: "AttemptEnded", task, attempt, generation, outcome, ...execution };
       report(identity, input, () => acknowledge?.());
     },
-    onWithdrawn: () => report(identity, { type: "AttemptsWithdrawn", runs: [{ task, attempt }] }, () => undefined),
+    onWithdrawn: (_run, heartbeat) => {
+      const withdrawn = { task, attempt, ...(heartbeat !== undefined && { heartbeat }) };
+      report(identity, { type: "AttemptsWithdrawn", runs: [withdrawn] }, () => undefined);
+    },
   };
   return {
     ...identity,

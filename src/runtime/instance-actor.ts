@@ -4,6 +4,7 @@ import { EngineError } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Random } from "../base/random.ts";
 import { localName } from "../base/namespace.ts";
+import { withHeartbeat } from "../dispatch/attempt-report.ts";
 import type { TaskInputs, AttemptListener, TaskRun } from "../dispatch/task-run.ts";
 import { parseEvents } from "../kernel/event-text.ts";
 import type { Execution } from "../kernel/event.ts";
@@ -106,6 +107,8 @@ export abstract class InstanceActor<M extends Machine = Machine> extends TurnSta
   #starts: InstanceTaskRun[] = none;
   #startsLeft = 0;
   #lostWithProcess: Set<number> | undefined;
+  /** The details of the last heartbeats of attempts that were stopped with this process, by attempt id. */
+  #stoppedHeartbeats: Map<string, string> | undefined;
   #turns = 0;
   #events = 0;
 
@@ -261,20 +264,27 @@ export abstract class InstanceActor<M extends Machine = Machine> extends TurnSta
   }
 
   /** The attempt was lost with the process that ran it. */
-  onLost({ task, attempt, generation }: InstanceTaskRun): void {
+  onLost({ task, attempt, generation, ownHeartbeat }: InstanceTaskRun): void {
     (this.#lostWithProcess ??= new Set()).add(task);
-    this.tell({ input: { type: "AttemptEnded", task, attempt, generation, outcome: { kind: "lost" } } });
+    const outcome = withHeartbeat({ kind: "lost" }, ownHeartbeat);
+    this.tell({ input: { type: "AttemptEnded", task, attempt, generation, outcome } });
   }
 
-  /** Withdraws attempts that ran in this process. Those of a failing instance stay on record, and run again. */
-  takeBackStopped(isElsewhere: (attemptId: string) => boolean): void {
+  /**
+   * Withdraws attempts that ran in this process: those with details of a heartbeat, which become durable, or all. Those of a
+   * failing instance stay on record, and run again.
+   */
+  takeBackStopped(which: "all" | "with-heartbeat", isElsewhere: (attemptId: string) => boolean): void {
     const { state } = this.machine;
-    if (state.failing) return;
+    const heartbeats = this.#stoppedHeartbeats;
+    if (state.failing || (which === "with-heartbeat" && heartbeats === undefined)) return;
     const starting = new Set(this.#starts.filter(({ started }) => started !== undefined).map(({ task }) => task));
     for (const task of this.machine.jobsInFlight()) {
       const run = new InstanceTaskRun(this, task, false);
       const hasStarted = state.phase(task) === Phase.running || starting.has(task);
-      if (hasStarted && !isElsewhere(run.attemptId)) this.onWithdrawn(run);
+      if (!hasStarted || isElsewhere(run.attemptId)) continue;
+      const heartbeat = heartbeats?.get(run.attemptId);
+      if (which === "all" || heartbeat !== undefined) this.onWithdrawn(run, heartbeat);
     }
   }
 
@@ -331,8 +341,13 @@ export abstract class InstanceActor<M extends Machine = Machine> extends TurnSta
     else this.tell({ input, reply: { resolve: acknowledge, reject: () => undefined } });
   }
 
-  onWithdrawn({ task, attempt }: InstanceTaskRun): void {
-    this.tell({ input: { type: "AttemptsWithdrawn", runs: [{ task, attempt }] } });
+  onWithdrawn({ task, attempt, ownHeartbeat }: InstanceTaskRun, heartbeat = ownHeartbeat): void {
+    const run = { task, attempt, ...(heartbeat !== undefined && { heartbeat }) };
+    this.tell({ input: { type: "AttemptsWithdrawn", runs: [run] } });
+  }
+
+  onStopped({ attemptId }: InstanceTaskRun, heartbeat: string): void {
+    (this.#stoppedHeartbeats ??= new Map()).set(attemptId, heartbeat);
   }
 
   /** The inputs of the task's job. */

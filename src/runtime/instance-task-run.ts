@@ -44,7 +44,6 @@ export interface TaskRunShard {
 /** An attempt of an instance's task on its way to a worker. */
 export class InstanceTaskRun implements TaskRun {
   readonly attemptId: string;
-  readonly instanceId: string;
   readonly workflowName: string;
   readonly taskName: string;
   readonly attempt: number;
@@ -68,6 +67,7 @@ export class InstanceTaskRun implements TaskRun {
    * may start before that is durable.
    */
   readonly #fixedParams: string | undefined;
+  #heartbeat: RunHeartbeat | undefined;
 
   constructor(actor: TaskRunActor, task: number, cautious: boolean) {
     const { machine } = actor;
@@ -80,7 +80,6 @@ export class InstanceTaskRun implements TaskRun {
     this.attempt = state.attempt(task);
     this.generation = state.generation;
     this.attemptId = attemptId(machine.address, task, this.attempt);
-    this.instanceId = actor.id;
     this.workflowName = state.workflow;
     this.taskName = definition.name;
     this.#fixedParams = machine.kind === "code" ? (state.params(task) ?? "") : undefined;
@@ -90,11 +89,16 @@ export class InstanceTaskRun implements TaskRun {
     this.rank = state.rank(task);
     this.successors = state.successors(task);
     this.timeoutMs = timeoutMsOf(definition, actor.shard.limits);
+    this.#heartbeat = heartbeatOf(definition, record?.heartbeat);
     this.traceparent = state.traceparent;
     this.interruptions = record?.interruptions ?? 0;
     const wasLost = cautious || actor.wasLostWithProcess(task);
     this.isLastTry = wasLost && this.interruptions > 0 && this.interruptions >= actor.shard.limits.interruptionsMax;
     this.isCautious = cautious || this.interruptions > 0;
+  }
+
+  get instanceId(): string {
+    return this.actor.id;
   }
 
   get listener(): AttemptListener {
@@ -135,11 +139,41 @@ export class InstanceTaskRun implements TaskRun {
     return this.actor.shard.completionTokens.issue({ id, createdAt, generation, task, attempt });
   }
 
+  get heartbeatTimeoutMs(): number | undefined {
+    return this.#heartbeat?.timeoutMs;
+  }
+
+  /** The details of the last heartbeat of this run that its host has reported to this member. */
+  get ownHeartbeat(): string | undefined {
+    return this.#heartbeat?.own;
+  }
+
+  /** Called with the details of the last heartbeat, if it had some, of a run that another member hosts. */
+  onHeartbeat(details: string | undefined): void {
+    if (details !== undefined) this.#heartbeat = { ...this.#heartbeat, own: details };
+  }
+
   confirmStart(): Promise<void> {
     return this.actor.confirmStart();
   }
 
   inputs(): TaskInputs | Promise<TaskInputs> {
-    return this.actor.inputsOf(this.task);
+    const inputs = this.actor.inputsOf(this.task);
+    const heartbeat = this.#heartbeat?.left;
+    if (heartbeat === undefined) return inputs;
+    return "then" in inputs ? inputs.then((read) => ({ ...read, heartbeat })) : { ...inputs, heartbeat };
   }
+}
+
+/** What a run knows of heartbeats: details are JSON texts. */
+interface RunHeartbeat {
+  readonly timeoutMs?: number | undefined;
+  /** The details that an earlier run of the task has left. */
+  readonly left?: string | undefined;
+  readonly own?: string;
+}
+
+/** Undefined for most tasks, which have nothing to do with heartbeats. */
+function heartbeatOf({ heartbeatTimeoutMs: timeoutMs }: TaskDefinition, left: string | undefined) {
+  return timeoutMs === undefined && left === undefined ? undefined : { timeoutMs, left };
 }

@@ -199,7 +199,7 @@ export class Shard {
     this.#broadcasts.stop();
     dispatcher.drop((run) => this.#isMine(run));
     await this.inbound.whenDelivered();
-    if (dispatcher.isShutDown && this.#parts.sharesInstances) this.#takeBackStopped();
+    if (dispatcher.isShutDown) this.#takeBackStopped(this.#parts.sharesInstances ? "all" : "with-heartbeat");
     await this.#lane.flush(this.#turns);
     this.#state.refuseIfClosed();
     this.#state.release(error);
@@ -209,10 +209,13 @@ export class Shard {
     await this.#lane.releaseShard(this.#turns);
   }
 
-  /** Attempts in this process were stopped with it: the next owner starts them, and does not look for them. */
-  #takeBackStopped(): void {
+  /**
+   * Attempts in this process were stopped with it: the next owner starts them, and does not look for them. An engine that
+   * shares nothing starts them again itself.
+   */
+  #takeBackStopped(which: "all" | "with-heartbeat"): void {
     for (const { actor } of this.#table.all()) {
-      actor?.takeBackStopped((attempt) => this.delegatedAttempts.has(attempt));
+      actor?.takeBackStopped(which, (attempt) => this.delegatedAttempts.has(attempt));
     }
   }
 

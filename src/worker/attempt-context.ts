@@ -5,11 +5,13 @@ import { toJsonText } from "../base/json-text.ts";
 import { localName } from "../base/namespace.ts";
 import { preview } from "../base/preview.ts";
 import { durationSecondsMax } from "../base/time-limits.ts";
+import { utf8Length } from "../base/utf8.ts";
 import type { CompleteLaterOptions, JobContext, MapResult, ProgressReport } from "../authoring/job.ts";
 import type { Task } from "../authoring/task.ts";
 import type { OnTaskLog } from "../dispatch/task-log.ts";
 import type { AskOwner, AttemptAnswer, AttemptQuestion } from "../dispatch/attempt-question.ts";
 import type { OnReport } from "../dispatch/attempt-report.ts";
+import { heartbeatBytesMax } from "../dispatch/session-schema.ts";
 import type { TaskInputs } from "../dispatch/task-run.ts";
 import { firstItemNumber } from "../kernel/dag/map-items.ts";
 import type { NodeSpec } from "../kernel/node-spec.ts";
@@ -42,6 +44,9 @@ export class AttemptContext implements JobContext {
   #context: Readonly<Record<string, unknown>> | undefined;
   #outputs: Readonly<Record<string, unknown>> | undefined;
   #item: unknown;
+  #heartbeatDetails: unknown;
+  /** The details of the last heartbeat of this attempt that had some. */
+  #sentDetails: string | undefined;
   #log: ContextLog | undefined;
   #patch: Map<string, string | null> | undefined;
   #subTasks: Map<string, NodeSpec> | undefined;
@@ -151,6 +156,20 @@ export class AttemptContext implements JobContext {
     this.#services.onReport?.(this.attemptId, { progress: progressOf(report, message, this.taskName) });
   }
 
+  get heartbeatDetails(): unknown {
+    const { heartbeat } = this.#inputs;
+    if (heartbeat !== undefined) this.#heartbeatDetails ??= JSON.parse(heartbeat) as unknown;
+    return this.#heartbeatDetails;
+  }
+
+  /** OPTION_INVALID, VALUE_NOT_SERIALIZABLE. */
+  heartbeat(details?: unknown): void {
+    if (this.#isClosed("heartbeat") || this.#abort.aborted) return;
+    this.#sentDetails = heartbeatText(details, this.taskName) ?? this.#sentDetails;
+    const heartbeat = this.#sentDetails === undefined ? {} : { details: this.#sentDetails };
+    this.#services.onReport?.(this.attemptId, { heartbeat });
+  }
+
   /** TASK_INVALID for a task that is neither a reduce nor runs after a broadcast. */
   results(): AsyncIterable<MapResult> {
     if (this.#run.task < firstItemNumber || this.#inputs.item !== undefined) {
@@ -244,6 +263,17 @@ function completionTimeoutOf({ timeoutSeconds }: CompleteLaterOptions, taskName:
 /** Serializes one value of a patch; a key with `undefined` is skipped, as in JSON. */
 function patchText(key: string, value: unknown): string | null | undefined {
   return value === null ? null : toJsonText(value, `context key "${key}"`);
+}
+
+function heartbeatText(details: unknown, taskName: string): string | undefined {
+  const text = toJsonText(details, `the details of the heartbeat of task "${taskName}"`);
+  const bytes = text === undefined ? 0 : utf8Length(text);
+  if (bytes <= heartbeatBytesMax) return text;
+  const problem = `has details of ${bytes} bytes, more than the ${heartbeatBytesMax} allowed`;
+  throw new EngineError(
+    "OPTION_INVALID",
+    `a heartbeat of task "${taskName}" ${problem}: send where to find them instead`,
+  );
 }
 
 function parseEach(texts: Readonly<Record<string, string>>): Record<string, unknown> {

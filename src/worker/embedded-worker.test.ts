@@ -6,6 +6,7 @@ import type { Job, JobContext } from "../authoring/job.ts";
 import { TaskBuilder } from "../authoring/task-builder.ts";
 import type { Task } from "../authoring/task.ts";
 import { Abort } from "../dispatch/abort.ts";
+import { systemClock } from "../engine/system-clock.ts";
 import { makeRun, RecordingListener } from "../dispatch/dispatcher.rig.ts";
 import type { TaskRun } from "../dispatch/task-run.ts";
 import type { Failure } from "../kernel/failure.ts";
@@ -17,7 +18,12 @@ const log = new LogBook();
 
 function makeWorker(job: Job, maxSubTasks?: number): EmbeddedWorker {
   const jobs = new Map([["job", job]]);
-  return new EmbeddedWorker({ jobs, logger: log, ...(maxSubTasks === undefined ? {} : { maxSubTasks }) });
+  return new EmbeddedWorker({
+    jobs,
+    clock: systemClock,
+    logger: log,
+    ...(maxSubTasks === undefined ? {} : { maxSubTasks }),
+  });
 }
 
 function execute(job: Job, given: Partial<TaskRun> = {}, abort = new Abort()): Outcome | Promise<Outcome> {

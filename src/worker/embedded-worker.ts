@@ -1,3 +1,4 @@
+import type { Clock } from "../base/clock.ts";
 import { EngineError } from "../base/error.ts";
 import type { Logger } from "../base/logger.ts";
 import type { LoopWatch } from "../base/loop-watch.ts";
@@ -11,6 +12,7 @@ import type { TaskInputs, TaskRun } from "../dispatch/task-run.ts";
 import type { Outcome } from "../kernel/input.ts";
 import type { Abort } from "../dispatch/abort.ts";
 import { checkOutcome, type CheckSubTasks, failureOutcome } from "./call-job.ts";
+import { HeartbeatTimeouts, type OnSilent } from "./heartbeat-timeouts.ts";
 import { callWithListener, startListening, stopListening } from "./fatal-errors.ts";
 import { type AroundJob, JobCall, type JobCallServices } from "./job-call.ts";
 import type { ProcessWorker } from "./process-worker.ts";
@@ -25,6 +27,7 @@ export interface JobLookup {
 
 export interface EmbeddedWorkerOptions {
   readonly jobs: JobLookup;
+  readonly clock: Clock;
   readonly logger: Logger;
   /** Runs jobs with isolation `thread`; without it they fail. */
   readonly threads?: ThreadWorker;
@@ -42,6 +45,7 @@ export interface EmbeddedWorkerOptions {
   readonly checkSubTasks?: CheckSubTasks;
   readonly onTaskLog?: OnTaskLog | undefined;
   readonly onReport?: OnReport | undefined;
+  readonly onSilent?: OnSilent | undefined;
   /** Answers the questions of jobs to their instance; without it they are refused. */
   readonly ask?: AskOwner | undefined;
   readonly aroundJob?: AroundJob | undefined;
@@ -61,6 +65,7 @@ export class EmbeddedWorker implements Worker {
   readonly #processes: ProcessWorker | undefined;
   readonly #mayStart: (() => boolean) | undefined;
   readonly #services: JobCallServices;
+  readonly #heartbeats: HeartbeatTimeouts;
   #isListening = false;
 
   constructor(options: EmbeddedWorkerOptions) {
@@ -71,11 +76,16 @@ export class EmbeddedWorker implements Worker {
     this.#threads = options.threads;
     this.#processes = options.processes;
     this.#mayStart = options.mayStart;
+    this.#heartbeats = new HeartbeatTimeouts(options.clock, (attemptId, error) => options.onSilent?.(attemptId, error));
+    const { onReport } = options;
     this.#services = {
       logger: options.logger,
       subTasksMax: options.maxSubTasks ?? 1000,
       onTaskLog: options.onTaskLog,
-      onReport: options.onReport,
+      onReport: (attemptId, report) => {
+        if (report.heartbeat !== undefined) this.#heartbeats.onHeartbeat(attemptId);
+        onReport?.(attemptId, report);
+      },
       ask: options.ask,
       checkSubTasks: options.checkSubTasks,
       aroundJob: options.aroundJob,
@@ -146,6 +156,11 @@ export class EmbeddedWorker implements Worker {
   }
 
   #call(call: JobCall): Outcome | Promise<Outcome> {
+    if (call.run.heartbeatTimeoutMs === undefined) return this.#callUnwatched(call);
+    return this.#heartbeats.watch(call, () => this.#callUnwatched(call));
+  }
+
+  #callUnwatched(call: JobCall): Outcome | Promise<Outcome> {
     if (call.job.isolation !== "inline") return call.around(() => this.#callIsolated(call));
     this.#listen();
     return callWithListener(call);
@@ -160,7 +175,8 @@ export class EmbeddedWorker implements Worker {
       const lacks = source === undefined ? "has no source to import" : `this worker runs none`;
       return failureOutcome(new EngineError("JOB_INVALID", `job "${job.name}" is to run in a ${where} but ${lacks}`));
     }
-    const order = { run: identityOf(run), source, params, inputs, subTasksMax };
+    const isWatched = run.heartbeatTimeoutMs !== undefined;
+    const order = { run: identityOf(run), source, params, inputs, subTasksMax, isWatched };
     return runner
       .execute(order, abort, { onTaskLog, onReport, ask, memoryLimitMb })
       .then((outcome) => checkOutcome(outcome, run, checkSubTasks));

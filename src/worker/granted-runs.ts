@@ -1,7 +1,8 @@
 import type { Clock, Timer } from "../base/clock.ts";
+import type { EngineError } from "../base/error.ts";
 import { Abort } from "../dispatch/abort.ts";
 import type { AttemptDescriptor } from "../dispatch/attempt-descriptor.ts";
-import type { AttemptReport } from "../dispatch/attempt-report.ts";
+import { type AttemptReport, timeoutOutcome, withHeartbeat } from "../dispatch/attempt-report.ts";
 import type {
   AbortOrder,
   FinishedAttempt,
@@ -83,7 +84,10 @@ export class GrantedRuns {
   /** Starts a new numbering of grants; all present attempts come from an earlier connection. */
   onReconnect(): void {
     this.#window = new GrantWindow();
-    for (const run of this.#running.values()) run.grant = 0;
+    for (const run of this.#running.values()) {
+      run.grant = 0;
+      run.isHeartbeatKnown = false;
+    }
     for (const result of this.#results.values()) result.grant = 0;
   }
 
@@ -121,7 +125,22 @@ export class GrantedRuns {
 
   /** Sends a report of a job soon, unless its attempt has ended. */
   report(attemptId: string, report: AttemptReport): void {
-    if (this.#running.has(attemptId)) this.#reports.note(attemptId, report);
+    const run = this.#running.get(attemptId);
+    if (run === undefined) return;
+    if (report.heartbeat !== undefined) {
+      run.heartbeat = report.heartbeat.details;
+      run.isHeartbeatKnown = true;
+    }
+    this.#reports.note(attemptId, report);
+  }
+
+  /** Ends an attempt whose job has sent no heartbeat in time. */
+  timeOut(attemptId: string, error: EngineError): void {
+    const run = this.#running.get(attemptId);
+    if (run === undefined) return;
+    this.#running.delete(attemptId);
+    this.#finish(run, timeoutOutcome(error));
+    run.abort.abort(error);
   }
 
   resendResults(): void {
@@ -180,10 +199,19 @@ export class GrantedRuns {
     for (const run of this.#running.values()) {
       const { attemptId } = run.descriptor;
       if (open.has(attemptId)) continue;
+      this.#repeatHeartbeat(run);
       const renewedAt = earlier(sentAt, ages.get(attemptId) ?? 0);
       // The machine may have slept between two renewals, so compare elapsed times: the monotonic clock alone may be wrong.
       if (elapsedMs(clock, renewedAt) < elapsedMs(clock, run.renewedAt)) run.renewedAt = renewedAt;
     }
+  }
+
+  /** Another member than the one that received the last heartbeat follows the attempt now. */
+  #repeatHeartbeat(run: GrantedRun): void {
+    const { heartbeat: details, isHeartbeatKnown } = run;
+    if (details === undefined || isHeartbeatKnown) return;
+    run.isHeartbeatKnown = true;
+    this.#reports.note(run.descriptor.attemptId, { heartbeat: { details } });
   }
 
   // Stopping
@@ -205,10 +233,10 @@ export class GrantedRuns {
   /** Refuses the attempts that have not stopped by now, and returns them. */
   abandon(): GrantedRun[] {
     this.#timer?.cancel();
-    this.#reports.stop();
     const left = [...this.#running.values()];
     this.#running.clear();
     for (const run of left) this.#refuse(run);
+    this.#reports.stop();
     return left;
   }
 
@@ -278,13 +306,16 @@ export class GrantedRuns {
     this.#resolveIfIdle();
   }
 
-  #finish({ descriptor, grant }: GrantedRun, given: Outcome): void {
-    const result = { descriptor, grant, outcome: sendableOutcome(given, descriptor.taskName) };
+  #finish({ descriptor, grant, heartbeat }: GrantedRun, given: Outcome): void {
+    const outcome = withHeartbeat(sendableOutcome(given, descriptor.taskName), heartbeat);
+    const result = { descriptor, grant, outcome };
     this.#results.set(descriptor.attemptId, result);
     this.#sendResult(result);
   }
 
   #refuse({ descriptor, grant }: GrantedRun): void {
+    // The member gives the details of the last heartbeat to the next run.
+    this.#reports.flush();
     this.#parts.send({ type: "Refused", attemptId: descriptor.attemptId, grant, why: "the worker is stopping" });
   }
 
@@ -337,6 +368,10 @@ export interface GrantedRun {
   grant: number;
   readonly abort: Abort;
   renewedAt: Moment;
+  /** The last details that its job has sent with a heartbeat. */
+  heartbeat?: string | undefined;
+  /** True once its last heartbeat was sent over this connection. */
+  isHeartbeatKnown?: boolean;
 }
 
 interface PendingResult {

@@ -21,6 +21,8 @@ export interface JobOrder {
   readonly params: unknown;
   readonly inputs: TaskInputs;
   readonly subTasksMax: number;
+  /** True if heartbeats are expected: the first one is sent when the job is called. */
+  readonly isWatched: boolean;
 }
 
 export type ToRunner =

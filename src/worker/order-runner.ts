@@ -31,7 +31,7 @@ export class OrderRunner {
     this.#send({ type: "ended", outcome: await this.#outcome(order, this.#abort) });
   }
 
-  async #outcome({ run, source, params, inputs, subTasksMax }: JobOrder, abort: Abort): Promise<Outcome> {
+  async #outcome({ run, source, params, inputs, subTasksMax, isWatched }: JobOrder, abort: Abort): Promise<Outcome> {
     try {
       const job = await loadJob(source);
       const context = new AttemptContext(run, inputs, abort, {
@@ -40,6 +40,7 @@ export class OrderRunner {
         onReport: (attemptId, report) => this.#send({ type: "report", attemptId, report }),
         ask: (attempt, question) => this.#questions.ask(attempt, question),
       });
+      if (isWatched) context.heartbeat();
       return await callJob(job, params, context);
     } catch (error) {
       return failureOutcome(error);

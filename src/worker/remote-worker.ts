@@ -104,10 +104,12 @@ export class RemoteWorker {
     this.#worker = new EmbeddedWorker({
       // Grants have the qualified id of the job.
       jobs: { get: (id) => jobs.get(localName(id)) },
+      clock,
       logger,
       address: this.id,
       onTaskLog: (line) => this.#send({ type: "Logged", lines: [loggedLine(line)] }),
       onReport: (attemptId, report) => this.#runs.report(attemptId, report),
+      onSilent: (attemptId, error) => this.#runs.timeOut(attemptId, error),
       ask: (attempt, question) => this.#questions.ask(attempt, question),
       aroundJob: options.aroundJob,
       ...(threads === undefined ? {} : { threads }),

@@ -19,7 +19,7 @@ export class ReportSender {
 
   note(attemptId: string, report: AttemptReport): void {
     this.#due.set(attemptId, { ...this.#due.get(attemptId), ...report });
-    if (this.#timer === undefined) this.#flush();
+    if (this.#timer === undefined) this.flush();
   }
 
   stop(): void {
@@ -27,11 +27,12 @@ export class ReportSender {
     this.#due.clear();
   }
 
-  #flush(): void {
+  flush(): void {
+    this.#timer?.cancel();
     this.#timer = undefined;
     if (this.#due.size === 0) return;
     this.#send(Array.from(this.#due, ([attemptId, report]) => ({ attemptId, ...report })));
     this.#due.clear();
-    this.#timer = this.#clock.after(pauseMs, () => this.#flush());
+    this.#timer = this.#clock.after(pauseMs, () => this.flush());
   }
 }

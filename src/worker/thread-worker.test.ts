@@ -54,6 +54,7 @@ function order(name: string, given: Partial<JobOrder> = {}): JobOrder {
     params: undefined,
     inputs: { context: {}, outputs: {} },
     subTasksMax: 1000,
+    isWatched: false,
     ...given,
   };
 }
@@ -226,6 +227,7 @@ test("stop ends the threads whatever they do, and starts none after", async () =
 
 test("a thread job that spins times out, and its only slot serves the next", async () => {
   const worker = new EmbeddedWorker({
+    clock,
     jobs: new Map([jobs.spin, jobs.whereAmI].map((job) => [job.name, job])),
     logger: silentLogger,
     threads: makeThreads(),

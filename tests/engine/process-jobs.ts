@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import { defineJob, TaskBuilder } from "../../src/index.ts";
 
 const source = (name: string) => ({ isolation: "process", source: { module: import.meta.url, export: name } }) as const;
@@ -25,4 +26,15 @@ export const sumInProcess = defineJob("sumInProcess", source("sumInProcess"), as
   let sum = 0;
   for await (const { output } of ctx.results()) sum += Number(output);
   return { sum };
+});
+
+/** Sends eight heartbeats, and is silent then; the second attempt says what it finds. */
+export const beatsInProcess = defineJob("beatsInProcess", source("beatsInProcess"), async (_: unknown, ctx) => {
+  if (ctx.attempt > 1) return ctx.heartbeatDetails;
+  ctx.progress(0);
+  for (let beat = 1; beat <= 8; beat++) {
+    ctx.heartbeat({ beat });
+    await setTimeout(300);
+  }
+  for (;;);
 });

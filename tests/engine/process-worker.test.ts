@@ -52,6 +52,7 @@ function order(name: string, given: Partial<JobOrder> = {}): JobOrder {
     params: undefined,
     inputs: { context: {}, outputs: {} },
     subTasksMax: 1000,
+    isWatched: false,
     ...given,
   };
 }

@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import { isMainThread, threadId } from "node:worker_threads";
 import { defineJob, TaskBuilder } from "../../src/index.ts";
 
@@ -45,4 +46,15 @@ export const sumInThread = defineJob("sumInThread", source("sumInThread"), async
 /** Hands in numbers, and does not await that. */
 export const countInThread = defineJob("countInThread", source("countInThread"), (count: number, ctx) => {
   void ctx.map(Array.from({ length: count }, (_, index) => index));
+});
+
+/** Sends eight heartbeats, and is silent then; the second attempt says what it finds. */
+export const beatsInThread = defineJob("beatsInThread", source("beatsInThread"), async (_: unknown, ctx) => {
+  if (ctx.attempt > 1) return ctx.heartbeatDetails;
+  ctx.progress(0);
+  for (let beat = 1; beat <= 8; beat++) {
+    ctx.heartbeat({ beat });
+    await setTimeout(300);
+  }
+  for (;;);
 });

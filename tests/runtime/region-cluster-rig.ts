@@ -132,7 +132,7 @@ export class RigMember {
     const { clock, log: logger } = rig;
     const registry = new JobRegistry();
     for (const job of rig.jobs) registry.register(job);
-    const worker = new EmbeddedWorker({ jobs: { get: (job) => registry.get(job)?.job }, logger, address: id });
+    const worker = new EmbeddedWorker({ jobs: { get: (job) => registry.get(job)?.job }, clock, logger, address: id });
     this.dispatcher = new Dispatcher({ clock, logger, worker, poolSize: 64, poolSizeMax: 64 });
     const definitions = new Definitions(store);
     const expressions = new Expressions();

@@ -62,7 +62,7 @@ export class RegionRig {
     const { log: logger } = this;
     const registry = new JobRegistry();
     for (const job of this.#options.jobs) registry.register(job);
-    const worker = new EmbeddedWorker({ jobs: { get: (id) => registry.get(id)?.job }, logger });
+    const worker = new EmbeddedWorker({ jobs: { get: (id) => registry.get(id)?.job }, clock, logger });
     const dispatcher = new Dispatcher({ clock, logger, worker, poolSize: 64, poolSizeMax: 64 });
     const definitions = new Definitions(store);
     const expressions = new Expressions();

@@ -83,6 +83,7 @@ const node = fc.record(
     workflowName: anyText,
     domain: fc.constantFrom("default", "small", "none"),
     timeoutSeconds: anyNumber,
+    heartbeatTimeoutSeconds: anyNumber,
     retryCount: anyNumber,
     retryPolicy: anyJson,
     enable: fc.boolean(),

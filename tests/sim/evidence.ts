@@ -199,11 +199,18 @@ export interface JobRun {
   readonly params: Readonly<Record<string, unknown>>;
   readonly life: number;
   readonly start: Moment;
+  /** The details of a heartbeat of an earlier run that it found. */
+  readonly found: unknown;
+  readonly heartbeats: SentHeartbeat[];
   /** When its signal was aborted. */
   abort: Moment | undefined;
   end: (Moment & { readonly how: "done" | "failed" | "aborted" }) | undefined;
   /** When a member acknowledged the result to the worker. */
   acknowledged: Moment | undefined;
+}
+
+export interface SentHeartbeat extends Moment {
+  readonly details: unknown;
 }
 
 /** A batch and the moment at which the store applied it; a batch that was sent again may be recorded twice. */

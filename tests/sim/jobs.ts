@@ -3,6 +3,7 @@ import type { Task } from "../../src/authoring/task.ts";
 import { TaskBuilder } from "../../src/authoring/task-builder.ts";
 import type { Clock } from "../../src/base/clock.ts";
 import { attemptName } from "../recovery/side-effects.ts";
+import type { JobRun } from "./evidence.ts";
 import type { Recorder } from "./recorder.ts";
 
 /** The params of every job: its duration, and the value that it adds to the sum of its dependencies. */
@@ -30,6 +31,15 @@ export interface Source extends Flaky {
   readonly calls: readonly (readonly number[])[];
 }
 
+/** Its `timeoutMs` is the time without a heartbeat after which it times out. */
+export interface Beating extends Flaky {
+  readonly timeoutMs: number;
+  /** The number of heartbeats that each attempt sends, four of them in each heartbeat timeout. */
+  readonly beats: number;
+  /** An attempt that fails sends no more heartbeats, and waits for its timeout. */
+  readonly fallsSilent: boolean;
+}
+
 export interface Spread extends Step {
   readonly subTasks: number;
   /** Its sub-tasks generate sub-tasks of their own. */
@@ -39,7 +49,7 @@ export interface Spread extends Step {
 /** The length of texts that become rows of their own. */
 export const bulkyLength = 5000;
 
-type Body<Params> = (params: Params, ctx: JobContext) => unknown;
+type Body<Params> = (params: Params, ctx: JobContext, record: JobRun) => unknown;
 
 /** The process that a job runs in. */
 export interface JobHost {
@@ -111,6 +121,17 @@ export function simJobs(host: JobHost, recorder: Recorder): Job[] {
       if (ctx.attempt <= step.failures) await sleep(host, hangMs, ctx.signal);
       return sumOf(step, ctx);
     }),
+    job<Beating>("beat", async (step, ctx, record) => {
+      for (let beat = 1; beat <= step.beats; beat++) {
+        const details = { run: record.start.order, beat };
+        recorder.recordHeartbeat(record, details);
+        ctx.heartbeat(details);
+        await sleep(host, step.timeoutMs / 4, ctx.signal);
+      }
+      if (ctx.attempt > step.failures) return sumOf(step, ctx);
+      if (step.fallsSilent) await sleep(host, hangMs, ctx.signal);
+      throw new Error(`failure ${ctx.attempt} of ${step.failures}`);
+    }),
     job("await-context", (step, ctx) => {
       if (ctx.context["external"] === undefined) throw new Error("the context has not come yet");
       return { sum: sumOf(step, ctx).sum + Number(ctx.context["external"]) };
@@ -139,7 +160,7 @@ async function run<Params extends Step>(
   ctx.signal.addEventListener("abort", () => void (host.isDead || recorder.recordAbort(record)), { once: true });
   try {
     await sleep(host, params.ms + (params.timeoutMs === undefined ? host.lingerMs() : 0), ctx.signal);
-    const output = await body(params, ctx);
+    const output = await body(params, ctx, record);
     if (host.isDead) return await silence;
     recorder.recordRunEnd(record, "done");
     return output;

@@ -174,7 +174,7 @@ export class Recorder {
   }
 
   recordRun(life: ProcessRef, job: string, params: JobRun["params"], context: JobRunContext): JobRun {
-    const { attemptId, taskName, workflowName } = context;
+    const { attemptId, taskName, workflowName, heartbeatDetails: found } = context;
     const run: JobRun = {
       attemptId,
       name: attemptName(attemptId),
@@ -184,6 +184,8 @@ export class Recorder {
       params,
       life: life.number,
       start: this.moment(),
+      found,
+      heartbeats: [],
       abort: undefined,
       end: undefined,
       acknowledged: undefined,
@@ -191,6 +193,11 @@ export class Recorder {
     this.runs.push(run);
     this.#log.note(`${life.machine} runs ${attemptId}, ${taskName}`);
     return run;
+  }
+
+  recordHeartbeat(run: JobRun, details: unknown): void {
+    run.heartbeats.push({ ...this.moment(), details });
+    this.#log.note(`life ${run.life} sends a heartbeat of ${run.attemptId}: ${JSON.stringify(details)}`);
   }
 
   recordAbort(run: JobRun): void {
@@ -247,6 +254,7 @@ interface JobRunContext {
   readonly attemptId: string;
   readonly taskName: string;
   readonly workflowName: string;
+  readonly heartbeatDetails: unknown;
 }
 
 function shown(fields: LogFields): string {

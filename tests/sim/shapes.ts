@@ -6,7 +6,7 @@ import type { EndStatus } from "../../src/kernel/status.ts";
 import { scheduleWorkflowName } from "../../src/kernel/event.ts";
 import type { SimRandom } from "./sim-random.ts";
 import { codeNeedsScript } from "./code-shapes.ts";
-import { bulkyLength, type Flaky, type Spread, type Step } from "./jobs.ts";
+import { type Beating, bulkyLength, type Flaky, type Spread, type Step } from "./jobs.ts";
 
 /** What clients have to do so that an instance ends. */
 export type ClientScript = "retry" | "mend" | "patch-external" | "add";
@@ -104,6 +104,23 @@ const shapes = {
     const hang = task<Flaky>(brush, "hang", "hang", params, { retry: { count: 9, initialMs: 50 } });
     hang.withTimeout(timeoutMs / 1000);
     return success(named("timed-task").withTask(hang), { hang: sum(2) });
+  },
+
+  /** Sends heartbeats; its first attempts fail, or fall silent and time out. */
+  beating(brush: Brush): Shape {
+    const { random } = brush;
+    const failures = random.whole(0, 2);
+    const timeoutMs = random.whole(400, 6000);
+    const params = {
+      value: 2,
+      ms: 0,
+      failures,
+      timeoutMs,
+      beats: random.whole(0, 8),
+      fallsSilent: random.isLucky(0.5),
+    };
+    const beat = task<Beating>(brush, "beat", "beat", params, { retry: { count: 9, initialMs: 50 } });
+    return success(named("beating").withTask(beat.withHeartbeatTimeout(timeoutMs / 1000)), { beat: sum(2) });
   },
 
   /** Ends by its own timeout, while a task runs and another waits for a retry that would come too late. */

@@ -619,6 +619,47 @@ export const sourceMutations: readonly Mutation[] = [
     },
   },
   {
+    name: "unkept-heartbeats",
+    about: "The details of the last heartbeat are not kept with the end of the attempt that sent them.",
+    kinds: ["beating"],
+    source: {
+      file: "src/dispatch/attempt-report.ts",
+      find: "return { heartbeat: details, ...outcome };",
+      replace: "return outcome;",
+    },
+  },
+  {
+    name: "unread-heartbeats",
+    about: "An attempt does not find the details that an earlier one has left.",
+    kinds: ["beating"],
+    source: {
+      file: "src/runtime/instance-task-run.ts",
+      find: "if (heartbeat === undefined) return inputs;",
+      replace: "if (heartbeat === undefined || heartbeat !== undefined) return inputs;",
+    },
+  },
+  {
+    name: "heartbeats-of-neighbours",
+    about: "An attempt finds the details that another of its worker has sent.",
+    kinds: ["beating"],
+    source: {
+      file: "src/dispatch/dispatcher.ts",
+      find: "if (heartbeat !== undefined) attempt.heartbeat = { ...heartbeat, at: this.#clock.now() };",
+      replace:
+        "if (heartbeat !== undefined)\n      for (const each of this.#table.running) each.heartbeat = { ...heartbeat, at: this.#clock.now() };",
+    },
+  },
+  {
+    name: "unheard-heartbeats",
+    about: "The heartbeat timeout counts from the start of the job.",
+    kinds: ["beating"],
+    source: {
+      file: "src/worker/heartbeat-timeouts.ts",
+      find: "    if (this.#silentUntil > dueAt) return this.#armTimer();\n",
+      replace: "",
+    },
+  },
+  {
     name: "own-queues",
     about: "An answer about the queues of the cluster has those of one member.",
     needsCluster: true,

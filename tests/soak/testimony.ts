@@ -117,6 +117,8 @@ class Hearing {
       params,
       life,
       start,
+      found: undefined,
+      heartbeats: [],
       abort: undefined,
       end: undefined,
       acknowledged: undefined,

@@ -234,9 +234,11 @@ export class CodeState extends InstanceBase {
       case "TaskFailed":
         return this.#fail(event, at);
       case "TaskInterrupted":
-        this.recordOf(event.task).interruptions++;
+        this.noteInterruption(event);
         return this.#makeReady(event.task);
       case "TasksWithdrawn":
+        this.noteWithdrawal(event);
+        return event.tasks.forEach((task) => this.#makeReady(task));
       case "RetriesDue":
         return event.tasks.forEach((task) => this.#makeReady(task));
       case "TasksCanceled":

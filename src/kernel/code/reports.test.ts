@@ -107,6 +107,16 @@ describe("a loss", () => {
   });
 });
 
+test("the details of the last heartbeat are recorded with a failure, a loss and a withdrawal", () => {
+  const rig = CodeRig.started([activity("a", { retryCount: 1 })]);
+  rig.complete(0, { kind: "failure", failure: failureOf("no"), heartbeat: "1" });
+  assert.equal(rig.machine.state.record(0)?.heartbeat, "1");
+  rig.pass(1000).complete(0, { kind: "lost", heartbeat: "2" });
+  assert.deepEqual(rig.events[0], { type: "TaskInterrupted", task: 0, attempt: 2, heartbeat: "2" });
+  rig.tell({ type: "AttemptsWithdrawn", runs: [{ ...rig.report(0), heartbeat: "3" }] });
+  assert.equal(rig.replayed().machine.state.record(0)?.heartbeat, "3");
+});
+
 describe("what the dispatcher took back", () => {
   test("goes out again at once while the instance runs", () => {
     const rig = CodeRig.started([activity("a"), activity("b")]).withdraw(0, 1, 0);

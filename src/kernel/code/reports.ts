@@ -1,5 +1,5 @@
 import { EngineError } from "../../base/error.ts";
-import type { Execution } from "../event.ts";
+import type { Execution, LastHeartbeat } from "../event.ts";
 import type { Failure } from "../failure.ts";
 import type { ChildEnded, AttemptEnded, AttemptsWithdrawn, CompleteTask, Outcome } from "../input.ts";
 import { refuseLargeOutput } from "../size-limits.ts";
@@ -10,6 +10,7 @@ import {
   executionOf,
   type FailedAttempt,
   failedEvent,
+  interruptedEvent,
   isCurrent,
   lossOf,
   succeededEvent,
@@ -26,10 +27,13 @@ export function onAttemptEnded(transition: CodeTransition, report: AttemptEnded)
   const execution = executionOf(report);
   const { state, identity, turn } = transition;
   if (outcome.kind === "success") succeed(transition, task, outcome, execution);
-  else if (outcome.kind === "lost") lose(transition, task, execution);
+  else if (outcome.kind === "lost") lose(transition, task, outcome, execution);
   else if (outcome.kind === "awaits")
     transition.emit(awaitsEvent(state, task, outcome.timeoutMs, { execution, limits: identity.limits, turn }));
-  else fail(transition, task, outcome.failure, { execution, timedOut: outcome.kind === "timeout" });
+  else {
+    const { failure, heartbeat } = outcome;
+    fail(transition, task, failure, { execution, heartbeat, timedOut: outcome.kind === "timeout" });
+  }
   schedule(transition);
 }
 
@@ -50,11 +54,11 @@ export function timeOutCompletions(transition: CodeTransition): void {
   }
 }
 
-function lose(transition: CodeTransition, task: number, execution: Execution): void {
+function lose(transition: CodeTransition, task: number, { heartbeat }: LastHeartbeat, execution: Execution): void {
   const { state, identity } = transition;
   const failure = lossOf(state, task, identity.limits.interruptionsMax);
-  if (failure !== undefined) return fail(transition, task, failure, { execution });
-  transition.emit({ type: "TaskInterrupted", task, attempt: state.attempt(task) });
+  if (failure !== undefined) return fail(transition, task, failure, { execution, heartbeat });
+  transition.emit(interruptedEvent(state, task, heartbeat));
 }
 
 export function onAttemptsWithdrawn(transition: CodeTransition, report: AttemptsWithdrawn): void {

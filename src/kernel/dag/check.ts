@@ -127,6 +127,7 @@ const nodeRules: Rules = Object.entries({
   jobName: name,
   timeoutSeconds: seconds,
   defaultTimeoutSeconds: seconds,
+  heartbeatTimeoutSeconds: seconds,
   retryCount: wholeNumber(0),
   retryPolicy: object,
   domain: name,

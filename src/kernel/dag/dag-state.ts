@@ -210,9 +210,10 @@ export class DagState extends ItemBase implements WaitsOwner {
       case "TaskFailed":
         return this.#fail(event, at);
       case "TaskInterrupted":
-        this.recordOf(event.task).interruptions++;
+        this.noteInterruption(event);
         return this.#takeBack(event.task);
       case "TasksWithdrawn":
+        this.noteWithdrawal(event);
         return event.tasks.forEach((task) => this.#takeBack(task));
       case "RetriesDue":
         return event.tasks.forEach((task) => this.#endRetryWait(task));

@@ -46,6 +46,7 @@ test("what a definition leaves out has a default", () => {
     skipWhenFailed: false,
     timeoutMs: undefined,
     defaultTimeoutMs: 3_600_000,
+    heartbeatTimeoutMs: undefined,
     retryCount: 0,
     retryPolicy: defaultRetryPolicy,
     domain: undefined,

@@ -284,6 +284,47 @@ describe("the end of a child", () => {
   });
 });
 
+describe("the details of the last heartbeat", () => {
+  test("are recorded with a failure, a timeout and a loss, and kept until the task succeeds", () => {
+    const rig = DagRig.started("a", { nodes: { a: { retryCount: 2 } } });
+    rig.complete("a", { kind: "failure", failure: failureOf("no"), heartbeat: "1" });
+    assert.deepEqual(rig.events[0], {
+      type: "TaskFailed",
+      task: 0,
+      attempt: 1,
+      failure: failureOf("no"),
+      heartbeat: "1",
+      retryAt: rig.at + 1000,
+    });
+    assert.equal(rig.machine.state.record(0)?.heartbeat, "1");
+    rig.pass(1000).complete("a", { kind: "lost", heartbeat: "2" });
+    assert.deepEqual(rig.events[0], { type: "TaskInterrupted", task: 0, attempt: 2, heartbeat: "2" });
+    rig.complete("a", { kind: "timeout", failure: failureOf("late") });
+    assert.equal(rig.machine.state.record(0)?.heartbeat, "2", "the last attempt sent none");
+    rig.pass(2000).succeed("a");
+    assert.equal(rig.machine.state.record(0)?.heartbeat, undefined);
+  });
+
+  test("are recorded with a loss that is one too many", () => {
+    const rig = DagRig.started("a");
+    for (let loss = 0; loss <= 3; loss++) rig.complete("a", { kind: "lost", heartbeat: "3" });
+    const [failed] = rig.events;
+    assert.equal(failed?.type === "TaskFailed" && failed.heartbeat, "3");
+  });
+
+  test("are recorded with attempts that were taken back, and forgotten when the task runs anew", () => {
+    const rig = DagRig.started("a b", { nodes: { a: { retryCount: 1 } } });
+    rig.tell({ type: "AttemptsWithdrawn", runs: [{ ...rig.report("a"), heartbeat: "4" }, rig.report("b")] });
+    assert.deepEqual(rig.events[0], { type: "TasksWithdrawn", tasks: [0, 1], heartbeats: { 0: "4" } });
+    assert.deepEqual(
+      [rig.machine.state.record(0)?.heartbeat, rig.machine.state.record(1)?.heartbeat],
+      ["4", undefined],
+    );
+    rig.succeed("b").fail("a").pass(1000).fail("a").tell({ type: "RetryInstance" });
+    assert.equal(rig.machine.state.record(0)?.heartbeat, undefined);
+  });
+});
+
 test("reports that nobody waits for are dropped and counted", () => {
   const rig = DagRig.started("a>b", { nodes: { a: { retryCount: 1 } } });
   const first = rig.report("a");

@@ -1,6 +1,6 @@
 import { EngineError } from "../../base/error.ts";
 import { attemptIds } from "../address.ts";
-import type { Execution } from "../event.ts";
+import type { Execution, LastHeartbeat } from "../event.ts";
 import type { Failure } from "../failure.ts";
 import type { AttemptEnded, AttemptsWithdrawn, ChildEnded, CompleteTask, Outcome } from "../input.ts";
 import { refuseLargeContext, refuseLargeOutput } from "../size-limits.ts";
@@ -11,6 +11,7 @@ import {
   executionOf,
   type FailedAttempt,
   failedEvent,
+  interruptedEvent,
   isAwaited,
   isCurrent,
   lossOf,
@@ -35,11 +36,14 @@ export function onAttemptEnded(transition: DagTransition, report: AttemptEnded):
   const execution = executionOf(report);
   const { state, identity, turn } = transition;
   if (outcome.kind === "success") succeed(transition, task, outcome, execution);
-  else if (outcome.kind === "lost") lose(transition, task, execution);
+  else if (outcome.kind === "lost") lose(transition, task, outcome, execution);
   else if (outcome.kind === "awaits" && task >= firstItemNumber) fail(transition, task, itemAwaits, { execution });
   else if (outcome.kind === "awaits")
     transition.emit(awaitsEvent(state, task, outcome.timeoutMs, { execution, limits: identity.limits, turn }));
-  else fail(transition, task, outcome.failure, { execution, timedOut: outcome.kind === "timeout" });
+  else {
+    const { failure, heartbeat } = outcome;
+    fail(transition, task, failure, { execution, heartbeat, timedOut: outcome.kind === "timeout" });
+  }
   advance(transition);
 }
 
@@ -165,12 +169,12 @@ function finishLost(transition: DagTransition, task: number): void {
   transition.command({ type: "RunTasks", tasks: [task] });
 }
 
-function lose(transition: DagTransition, task: number, execution: Execution): void {
+function lose(transition: DagTransition, task: number, { heartbeat }: LastHeartbeat, execution: Execution): void {
   const { state, identity } = transition;
   const failure = lossOf(state, task, identity.limits.interruptionsMax);
-  if (failure !== undefined) return fail(transition, task, failure, { execution });
+  if (failure !== undefined) return fail(transition, task, failure, { execution, heartbeat });
   const wasRunning = state.phase(task) === Phase.running;
-  transition.emit({ type: "TaskInterrupted", task, attempt: state.attempt(task) });
+  transition.emit(interruptedEvent(state, task, heartbeat));
   if (wasRunning) finishLost(transition, task);
 }
 

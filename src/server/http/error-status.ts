@@ -25,6 +25,7 @@ export const errorStatus: Readonly<Record<ErrorCode, number>> = {
   JOB_DUPLICATE: 409,
   TASK_STATE: 409,
   TASK_TIMEOUT: 409,
+  HEARTBEAT_TIMEOUT: 409,
   PROCESS_EXITED: 409,
   PROCESS_MEMORY_LIMIT: 409,
   TASK_STOPPED: 409,

@@ -2,6 +2,7 @@ import { checkCausality } from "./causality.ts";
 import type { Checker, AsyncChecker } from "./checker.ts";
 import { checkChildren } from "./children.ts";
 import { checkFencing } from "./fencing.ts";
+import { checkHeartbeats } from "./heartbeats.ts";
 import { checkHealth } from "./health.ts";
 import { checkHistories } from "./histories.ts";
 import { checkExecutions } from "./executions.ts";
@@ -44,6 +45,7 @@ export const checkers: Readonly<Record<string, Checker>> = {
   causality: checkCausality,
   executions: checkExecutions,
   starts: checkStarts,
+  heartbeats: checkHeartbeats,
   leases: checkLeases,
   renewals: checkRenewals,
   memberships: checkMemberships,

@@ -192,6 +192,8 @@ export class EvidenceBuilder {
       params,
       life: life.number,
       start,
+      found: undefined,
+      heartbeats: [],
       abort: undefined,
       end: undefined,
       acknowledged: undefined,
