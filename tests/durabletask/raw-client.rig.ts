@@ -61,8 +61,14 @@ export class RawClient {
   }
 
   /** Opens a stream. Its end by an error is not reported: tests cancel it. */
-  open(t: TestContext, method: string, { bytes, token }: { bytes: Buffer; token?: string }): Buffer[] {
-    const stream = this.#client.makeServerStreamRequest(pathOf(method), same, same, bytes, this.#metadata(token));
+  open(
+    t: TestContext,
+    method: string,
+    { bytes, token, headers = {} }: { bytes: Buffer; token?: string; headers?: Readonly<Record<string, string>> },
+  ): Buffer[] {
+    const metadata = this.#metadata(token);
+    for (const [name, value] of Object.entries(headers)) metadata.set(name, value);
+    const stream = this.#client.makeServerStreamRequest(pathOf(method), same, same, bytes, metadata);
     const received: Buffer[] = [];
     stream.on("data", (item) => void received.push(item));
     stream.on("error", () => undefined);
