@@ -18,11 +18,23 @@ describe("known shards", () => {
     const known = new KnownShards();
     assert.equal(ask(known, 0, [row(0, "a"), row(2, "b")])[0], 0);
     const [since, view] = ask(known, 2, [row(1, "c", 5001), row(2, "a", 5002)]);
-    assert.equal(since, 5000 - 60);
+    assert.equal(since, 5000 - 10);
     assert.deepEqual(
       view.shards.map(({ shard, owner }) => `${shard}${owner}`),
       ["0a", "1c", "2a"],
     );
+  });
+
+  test("are read further back every 20 s: a claim that took a minute is seen all the same", () => {
+    const known = new KnownShards();
+    const slackAt = (at: number): number => 5000 + at - 2 - ask(known, at, [])[0];
+    ask(known, 0, []);
+    const slacks = Array.from({ length: 25 }, (_, view) => slackAt(2 * (view + 1)));
+    const slow = slacks.flatMap((slack, view) => (slack === 10 ? [] : [[2 * (view + 1), slack]]));
+    assert.deepEqual(slow, [
+      [20, 80],
+      [40, 80],
+    ]);
   });
 
   test("are read again from time to time, and then those that are gone are forgotten", () => {
