@@ -76,7 +76,7 @@ async function untilBothOwn(engine: Engine): Promise<void> {
 
 async function startAway(engine: Engine, count: number): Promise<string[]> {
   const heardHere = new Set<string>();
-  const stop = engine.subscribe(({ instanceId }) => void heardHere.add(instanceId));
+  const stop = engine.subscribe(({ instanceId }) => void heardHere.add(instanceId), { scope: "process" });
   const ids: string[] = [];
   for (let number = 0; number < count; number++) {
     ids.push((await engine.startWorkflow(ears, undefined)).instanceId);

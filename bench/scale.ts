@@ -1,6 +1,6 @@
 /**
  * What a large cluster costs each of its members: statements, rows and bytes of the database, messages between members and
- * to workers, at rest, under load, and when a member joins, leaves and dies.
+ * to workers, when all start, at rest, under load, and when a member joins, leaves and dies.
  *
  *   node bench/scale.ts [--members 25,50,100] [--shards 4096] [--sleepers 1000000] [--workers 10000]
  *                       [--load 5] [--detail] [--json]
@@ -76,6 +76,19 @@ function report(phase: string, members: number, costs: ReadonlyMap<string, Cost>
   }
 }
 
+/** What was counted since the last report. */
+function reportAll(phase: string, cluster: SimulatedCluster, seconds: number): void {
+  const counts = cluster.take();
+  const { members } = cluster.size;
+  report(phase, members, costsOf(counts, seconds, areaOf));
+  if (!flags.detail) return;
+  report(
+    phase,
+    members,
+    costsOf(counts, seconds, (key) => key),
+  );
+}
+
 async function run(cluster: SimulatedCluster): Promise<void> {
   const { size } = cluster;
   const began = performance.now();
@@ -84,20 +97,13 @@ async function run(cluster: SimulatedCluster): Promise<void> {
     console.log(
       `# started after ${((performance.now() - began) / 1000).toFixed(0)} s, at ${cluster.time.now.toFixed(0)} ms`,
     );
-  cluster.take();
+  reportAll("all start", cluster, cluster.time.now / 1000);
   for (const { name, seconds, act } of phases) {
     const cpu = process.cpuUsage();
     const acted = act?.(cluster);
     await cluster.time.sleep(seconds * 1000);
     const { user, system } = process.cpuUsage(cpu);
-    const counts = cluster.take();
-    report(name, size.members, costsOf(counts, seconds, areaOf));
-    if (flags.detail)
-      report(
-        name,
-        size.members,
-        costsOf(counts, seconds, (key) => key),
-      );
+    reportAll(name, cluster, seconds);
     const cores = (user + system) / 1e6 / seconds / size.members;
     console.log(
       flags.json

@@ -602,6 +602,7 @@ export const sourceMutations: readonly Mutation[] = [
     name: "lost-members-unnoticed",
     about: "Changes of a member that was lost before they were fetched are no gap.",
     needsCluster: true,
+    profile: "crashes",
     source: {
       file: "src/engine/relay-follower.ts",
       find: "    if (hasGone) this.#onGap();\n",
@@ -612,6 +613,7 @@ export const sourceMutations: readonly Mutation[] = [
     name: "late-topics-unnoticed",
     about: "What a member committed before it heard of a topic that counts as followed is no gap.",
     needsCluster: true,
+    profile: "network",
     source: {
       file: "src/engine/relay-follower.ts",
       find: "if (source.heard < version) source.isBehind = true;",
