@@ -139,6 +139,19 @@ describe("a follower of relayed changes", () => {
     assert.deepEqual(heard, ["gap", "gap", "gap"]);
   });
 
+  test("reports a gap if a member has forgotten it, although it has sent no change yet", async (t) => {
+    const { clock, asked, heard, subscription, answer } = newFollower(t, "b");
+    void subscription.add({ all: true });
+    await clock.advance(0);
+    await answer("b");
+    asked.get("b")?.answer({ needsTopics: true });
+    await clock.advance(0);
+    const { topics, after } = asked.get("b") ?? {};
+    assert.deepEqual([topics?.namespaces, after, heard], [["default"], 0, []]);
+    await answer("b", ["x", 3]);
+    assert.deepEqual(heard, ["gap", "x 3"]);
+  });
+
   test("reports a gap before the changes that come after it", async (t) => {
     const { clock, asked, heard, subscription, answer } = newFollower(t, "b");
     const ready = subscription.add({ all: true });

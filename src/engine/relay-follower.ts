@@ -383,8 +383,14 @@ class Source {
     const answered = member.ask(this.id, request, { timeoutMs: answerMs, holdMs }) as Promise<FollowAnswer>;
     const answer = await Promise.race([answered, this.#changed.promise]);
     if (answer === "changed" || this.#isStopped) return void answered.catch(() => undefined);
-    if (answer.needsTopics === true) this.heard = -1;
+    if (answer.needsTopics === true) this.#onForgotten();
     else this.#take(answer, asked);
+  }
+
+  /** The member knew the topics and has forgotten this follower: what it committed since is lost. */
+  #onForgotten(): void {
+    this.heard = -1;
+    this.isBehind = true;
   }
 
   #take({ isLost, changes, last, shardsOpened }: FollowAnswer, asked: number): void {
