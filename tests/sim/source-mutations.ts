@@ -384,8 +384,8 @@ export const sourceMutations: readonly Mutation[] = [
     codeKinds: ["code-household", "code-timed-household"],
     source: {
       file: "src/runtime/inbound-messages.ts",
-      find: "if (parentOf(actor)?.key !== parentKey) throw unknownInstance(id);",
-      replace: "if (parentKey < 0) throw unknownInstance(id);",
+      find: "if (parent === undefined || (parent.key !== from && parent.id !== heir)) throw unknownInstance(to);",
+      replace: "if (from < 0) throw unknownInstance(to);",
     },
   },
   {
