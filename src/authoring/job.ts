@@ -190,11 +190,17 @@ export function defineJob<Params, Output>(
   return Object.freeze(job);
 }
 
-/** True for what `defineJob` gave. */
-export function isJob(value: unknown): boolean {
+/** True for what `defineJob` gave, and for a code workflow. */
+export function isJob(value: unknown): value is Job {
   return (
     typeof value === "object" && value !== null && "name" in value && "fn" in value && typeof value.fn === "function"
   );
+}
+
+/** Returns why a value of the option `jobs` is no job; undefined for what `defineJob` gave. A code workflow differs by its version alone. */
+export function findJobProblem(value: unknown): string | undefined {
+  if (!isJob(value)) return `must hold what defineJob gave, got ${preview(value)}`;
+  return "version" in value ? `must hold jobs; "${value.name}" is a workflow: give it in workflows` : undefined;
 }
 
 const optionNames = {

@@ -175,7 +175,7 @@ export class TaskBuilder<Params = unknown> {
   withMap(...given: readonly unknown[]): TaskBuilder {
     const [first] = given;
     if (isJob(first)) {
-      const job = first as Job;
+      const job = first;
       this.#work.job = { job, name: job.name, params: undefined };
     }
     const [items, options = {}] = (isJob(first) ? given.slice(1) : given) as [

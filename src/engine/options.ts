@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import { didYouMean } from "../base/closest-name.ts";
 import { type CodeWorkflow, isCodeWorkflow } from "../authoring/code-workflow.ts";
-import { isJob, type Job } from "../authoring/job.ts";
+import { findJobProblem, type Job } from "../authoring/job.ts";
 import { preview } from "../base/preview.ts";
 import { Workflow } from "../authoring/workflow.ts";
 import type { Clock } from "../base/clock.ts";
@@ -328,7 +328,8 @@ function checkParts({ jobs, workflows, schedules, domains, logger, workerTags }:
   if (tags !== undefined) throw invalid("workerTags", tags);
   if (!Array.isArray(jobs)) throw invalid("jobs", `must be a list of jobs, got ${preview(jobs)}`);
   for (const job of jobs as readonly unknown[]) {
-    if (!isJob(job)) throw invalid("jobs", `must hold what defineJob gave, got ${preview(job)}`);
+    const problem = findJobProblem(job);
+    if (problem !== undefined) throw invalid("jobs", problem);
   }
   if (!Array.isArray(workflows)) throw invalid("workflows", `must be a list of workflows, got ${preview(workflows)}`);
   for (const workflow of workflows as readonly unknown[]) {

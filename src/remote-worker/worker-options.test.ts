@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { defineWorkflow } from "../authoring/code-workflow.ts";
 import { defineJob } from "../authoring/job.ts";
 import { Worker } from "./worker.ts";
 import { resolveWorkerOptions, type WorkerOptions } from "./worker-options.ts";
@@ -30,6 +31,7 @@ test("what does not fit is refused by its name", () => {
   refuse({ jobs: [job], stopGraceMs: -1 }, /stopGraceMs must be/);
   refuse({ jobs: [] }, /at least one job/);
   refuse({ jobs: [() => 1] }, /what defineJob gave/);
+  refuse({ jobs: [defineWorkflow("order", async () => 1)] }, /jobs must hold jobs; "order" is a workflow: give it in workflows/);
   refuse({ jobs: [job], aroundJob: 1 }, /aroundJob must be a function/);
   assert.throws(() => new Worker({ jobs: [job, job] }), { code: "JOB_DUPLICATE" });
 });

@@ -1,6 +1,6 @@
 import { EngineError } from "../base/error.ts";
 import { type CodeWorkflow, isCodeWorkflow } from "../authoring/code-workflow.ts";
-import { isJob, type Job } from "../authoring/job.ts";
+import { findJobProblem, type Job } from "../authoring/job.ts";
 import { SettingCheck } from "../authoring/setting-check.ts";
 import type { Logger } from "../base/logger.ts";
 import { isNamespace } from "../base/namespace.ts";
@@ -121,7 +121,7 @@ function checkJobs(jobs: unknown, mayBeEmpty: boolean): void {
     );
   }
   for (const job of jobs as readonly unknown[]) {
-    if (isJob(job)) continue;
-    throw new EngineError("OPTION_INVALID", `new Worker: jobs must hold what defineJob gave, got ${preview(job)}`);
+    const problem = findJobProblem(job);
+    if (problem !== undefined) throw new EngineError("OPTION_INVALID", `new Worker: jobs ${problem}`);
   }
 }

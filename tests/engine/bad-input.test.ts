@@ -498,6 +498,11 @@ describe("arguments", () => {
     ["jobs that are no list", { storage: sqlite(":memory:"), jobs: echo }, /"jobs".*list.*object/],
     ["a job that is none", { storage: sqlite(":memory:"), jobs: [echo.fn] }, /"jobs".*defineJob.*function/],
     [
+      "a workflow among the jobs",
+      { storage: sqlite(":memory:"), jobs: [defineWorkflow("order", async () => 1)] },
+      /"jobs" must hold jobs; "order" is a workflow: give it in workflows/,
+    ],
+    [
       "a workflow that is none",
       { storage: sqlite(":memory:"), workflows: [{}] },
       /"workflows".*WorkflowBuilder.*object/,
