@@ -31,7 +31,10 @@ test("what does not fit is refused by its name", () => {
   refuse({ jobs: [job], stopGraceMs: -1 }, /stopGraceMs must be/);
   refuse({ jobs: [] }, /at least one job/);
   refuse({ jobs: [() => 1] }, /what defineJob gave/);
-  refuse({ jobs: [defineWorkflow("order", async () => 1)] }, /jobs must hold jobs; "order" is a workflow: give it in workflows/);
+  refuse(
+    { jobs: [defineWorkflow("order", async () => 1)] },
+    /jobs must hold jobs; "order" is a workflow: give it in workflows/,
+  );
   refuse({ jobs: [job], aroundJob: 1 }, /aroundJob must be a function/);
   assert.throws(() => new Worker({ jobs: [job, job] }), { code: "JOB_DUPLICATE" });
 });
