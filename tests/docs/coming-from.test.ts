@@ -60,7 +60,7 @@ describe("14.2 the page for those who come from elsewhere", () => {
   });
 
   test("has decisions in CEL that an engine takes, beside Groovy that it refuses", async () => {
-    const rows = tableAfter("Broadcast processors are planned").map((cells) => cells.flatMap(codeOf));
+    const rows = tableAfter("a file with a Groovy decision loads").map((cells) => cells.flatMap(codeOf));
     assert.ok(rows.length >= 4);
     const engine = new Engine({ storage: memoryStore(), jobs: [defineJob("any", () => 1)] });
     await engine.start();
