@@ -124,6 +124,7 @@ export class CodeActor extends InstanceActor<CodeMachine> {
   override resumeTasks(wasClean: boolean, find: FindAttempt): TaskRun[] {
     // Code that was registered while the shard was being opened was not reported to its instances.
     if (this.code.remote !== undefined) this.#bringHome();
+    this.code.remote?.askAgain();
     this.shard.schedule(this, "now");
     return super.resumeTasks(wasClean, find);
   }

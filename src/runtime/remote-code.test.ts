@@ -97,6 +97,31 @@ describe("a question about code elsewhere", () => {
   });
 });
 
+describe("an arrival that was recorded before the steps of an answer that had not seen it", () => {
+  test("is asked about by the next owner", async () => {
+    const [host, hosts] = [new Host(), new CodeHosts()];
+    hosts.onReady(host);
+    const shard = await CodeShard.asking(hosts);
+    await shard.turn(startInput);
+    await host.question();
+    await shard.turn(note("1"));
+    host.asked.shift()?.answer({ steps: [{ type: "custom-status", status: "busy" }], queries: [], canCancel: true });
+    await shard.turn();
+    assert.deepEqual(shard.types.slice(-2), ["EventRaised", "CustomStatusSet"]);
+
+    host.asked.length = 0;
+    const actor = shard.revive();
+    assert.equal(actor.isActive, false);
+    actor.resumeTasks(false, () => assert.fail("it has no attempts"));
+    assert.equal(actor.isActive, true);
+    await shard.turn();
+    assert.equal((await host.question()).events, shard.events.length);
+    host.answer();
+    await shard.turn();
+    assert.equal(actor.isActive, false);
+  });
+});
+
 describe("an instance whose code is registered while its shard is being opened", () => {
   test("reacts in this process", async () => {
     const shard = await CodeShard.asking(new CodeHosts());

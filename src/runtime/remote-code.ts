@@ -139,6 +139,14 @@ export class RemoteCode implements TurnOwner {
     this.#hasUnseen = hasArrival(this.#news);
   }
 
+  /**
+   * Asks about an instance whose shard was opened. What came while its last question was open stands in the history before
+   * the steps of the answer, like what the code had seen, so nobody knows whether the code has seen all of it.
+   */
+  askAgain(): void {
+    this.#hasUnseen = this.#actor.machine.state.generation > 0;
+  }
+
   /** Called with each turn before it is written. */
   noteTurn({ turn: { events, at }, number: turn, beginsAnew }: ActorTurn, firstEvent: number): void {
     if (events.length === 0) return;

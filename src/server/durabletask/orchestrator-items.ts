@@ -157,7 +157,7 @@ async function renderAll(
   turn: AskedTurn,
   nameOf: OrchestratorHostParts["nameOf"],
 ): Promise<{ past: Given<HistoryEvent>[]; news: Given<HistoryEvent>[]; history: HistoryRenderer } | undefined> {
-  const { first, seen, events, instanceId } = turn.question;
+  const { first, seen, events, instanceId, queries, update } = turn.question;
   let history: HistoryRenderer | undefined;
   const past: Given<HistoryEvent>[] = [];
   const news: Given<HistoryEvent>[] = [];
@@ -176,9 +176,17 @@ async function renderAll(
   // What the last answer led to is recorded after the question that it answered, and is no news to the worker. Nor is
   // what an instance that runs on from a past has copied from there.
   const begin = history.hasCopied && seen === first ? news.findLastIndex(({ eventId = 0 }) => eventId >= 0) + 1 : 0;
-  const start = news.findIndex(({ orchestratorStarted }, place) => place >= begin && orchestratorStarted !== undefined);
+  const start = news.findIndex((event, place) => place >= begin && isTurn(event));
   past.push(...news.splice(0, start === -1 ? news.length : start));
+  // Nothing is new after a restart, and the worker may not have seen all of it. SDKs refuse a turn without new events.
+  const isAskedAgain = news.length === 0 && !history.hasCopied && queries.length === 0 && update === undefined;
+  if (isAskedAgain) news.push(...past.splice(past.findLastIndex(isTurn)));
   return { past, news, history };
+}
+
+/** True for the first event of a turn. */
+function isTurn({ orchestratorStarted }: Given<HistoryEvent>): boolean {
+  return orchestratorStarted !== undefined;
 }
 
 /** The turns are the first of the generation. */
