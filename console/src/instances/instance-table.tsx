@@ -11,6 +11,7 @@ import { StatusTag } from "../parts/status-tag.tsx";
 import { useKeys } from "../shell/keys.ts";
 import { useText } from "../text/define-text.ts";
 import { instancesText } from "../text/instances-text.ts";
+import { useRowWindow } from "./use-row-window.ts";
 
 interface InstanceTableProps {
   readonly rows: readonly InstanceSummary[];
@@ -24,6 +25,9 @@ interface InstanceTableProps {
   readonly waits?: ReadonlyMap<string, InstanceSummary>;
 }
 
+const rowHeight = 36;
+
+/** A list of any length: only the rows in sight are in the document. */
 export function InstanceTable({ rows, selection, showsWorkflow = true, waits }: InstanceTableProps) {
   const text = useText(instancesText);
   const [active, setActive] = useState(-1);
@@ -39,19 +43,25 @@ export function InstanceTable({ rows, selection, showsWorkflow = true, waits }: 
   // The same function at each drawing: rows that did not change are not drawn again.
   const onToggle = useCallback((id: string) => latest.current(id), []);
   const activeId = rows[active]?.instanceId;
+  const body = useRef<HTMLTableSectionElement>(null);
+  const { rows: drawn, show } = useRowWindow(body, rows.length, rowHeight);
+  const activate = (row: number): void => {
+    setActive(row);
+    show(row);
+  };
   useKeys({
-    j: () => setActive(Math.min(active + 1, rows.length - 1)),
-    k: () => setActive(Math.max(active - 1, 0)),
+    j: () => activate(Math.min(active + 1, rows.length - 1)),
+    k: () => activate(Math.max(active - 1, 0)),
     ...(activeId !== undefined && { Enter: () => navigate(instancePath(activeId)), x: () => toggle(activeId) }),
   });
   const selectedCount = rows.filter(({ instanceId }) => selection?.ids.has(instanceId)).length;
   return (
     <div className="table-wrap">
-      <table className="table">
+      <table className="table instance-table" aria-rowcount={rows.length + 1}>
         <thead>
-          <tr>
+          <tr aria-rowindex={1}>
             {selection !== null && (
-              <th className="fit">
+              <th className="select-column">
                 <Checkbox
                   aria-label={text.selectAll}
                   checked={selectedCount > 0 && selectedCount === rows.length}
@@ -62,34 +72,50 @@ export function InstanceTable({ rows, selection, showsWorkflow = true, waits }: 
                 />
               </th>
             )}
-            <th className="fit">{text.status}</th>
-            {showsWorkflow && <th>{text.workflow}</th>}
-            <th>{text.id}</th>
-            <th className="hide-narrow">{text.created}</th>
-            <th className="number">{text.duration}</th>
+            <th className="status-column">
+              <span className="hide-narrow">{text.status}</span>
+            </th>
+            {showsWorkflow && <th className="name-column">{text.workflow}</th>}
+            <th className={showsWorkflow ? "id-column hide-narrow" : "id-column"}>{text.id}</th>
+            <th className="moment-column hide-narrow">{text.created}</th>
+            <th className="duration-column number">{text.duration}</th>
             <th className="hide-narrow">{text.why}</th>
           </tr>
         </thead>
-        <tbody>
-          {rows.map((row, number) => (
+        <tbody ref={body}>
+          <Gap height={drawn.above} />
+          {rows.slice(drawn.first, drawn.last).map((row, place) => (
             <InstanceRow
               key={row.instanceId}
               row={row}
-              isActive={number === active}
+              number={drawn.first + place}
+              isActive={drawn.first + place === active}
               isSelected={selection?.ids.has(row.instanceId) ?? false}
               onToggle={selection === null ? undefined : onToggle}
               showsWorkflow={showsWorkflow}
               waits={waits?.get(row.instanceId) ?? row}
             />
           ))}
+          <Gap height={drawn.below} />
         </tbody>
       </table>
     </div>
   );
 }
 
+/** Stands for the rows that are not drawn. */
+function Gap({ height }: { readonly height: number }) {
+  if (height === 0) return null;
+  return (
+    <tr aria-hidden="true">
+      <td className="row-gap" colSpan={7} style={{ height }} />
+    </tr>
+  );
+}
+
 interface RowProps {
   readonly row: InstanceSummary;
+  readonly number: number;
   readonly isActive: boolean;
   readonly isSelected: boolean;
   readonly onToggle: ((id: string) => void) | undefined;
@@ -116,14 +142,19 @@ function WaitText({ waits }: { readonly waits: InstanceSummary }) {
 }
 
 const InstanceRow = memo(function InstanceRow(props: RowProps) {
-  const { row, isActive, isSelected, onToggle, showsWorkflow, waits } = props;
+  const { row, number, isActive, isSelected, onToggle, showsWorkflow, waits } = props;
   const text = useText(instancesText);
   const why = <Why row={row} waits={waits} />;
   const isSaying = row.quarantined !== null || row.reason !== null || !hasEnded(row.status);
+  const narrowWhy = isSaying && (
+    <span className="narrow-why why-cell" data-failed={row.status === "Failed"}>
+      {why}
+    </span>
+  );
   return (
-    <tr aria-selected={isSelected} data-active={isActive}>
+    <tr aria-selected={isSelected} data-active={isActive} data-row={number} aria-rowindex={number + 2}>
       {onToggle !== undefined && (
-        <td className="fit">
+        <td>
           <Checkbox
             checked={isSelected}
             onChange={() => onToggle(row.instanceId)}
@@ -131,25 +162,27 @@ const InstanceRow = memo(function InstanceRow(props: RowProps) {
           />
         </td>
       )}
-      <td className="fit">
+      <td>
         <span className="narrow-mark">
           <StatusTag status={row.status} attention={row.quarantined !== null} />
         </span>
       </td>
       {showsWorkflow && (
         <td className="name">
-          <Link to={workflowPath(row.workflowName)}>{row.workflowName}</Link>
-          {isSaying && (
-            <span className="narrow-why why-cell" data-failed={row.status === "Failed"}>
-              {why}
-            </span>
-          )}
+          <Link to={workflowPath(row.workflowName)} className="name-text" title={row.workflowName}>
+            {row.workflowName}
+          </Link>
+          <Link to={instancePath(row.instanceId)} className="narrow-id mono link">
+            {shortId(row.instanceId)}
+          </Link>
+          {narrowWhy}
         </td>
       )}
-      <td>
+      <td className={showsWorkflow ? "hide-narrow" : ""}>
         <Link to={instancePath(row.instanceId)} className="mono link" title={row.instanceId}>
           {shortId(row.instanceId)}
         </Link>
+        {!showsWorkflow && narrowWhy}
       </td>
       <td className="hide-narrow">
         <Moment at={row.createdAt} />
@@ -158,7 +191,7 @@ const InstanceRow = memo(function InstanceRow(props: RowProps) {
         <TimeSpan from={row.createdAt} to={row.endedAt} />
       </td>
       <td
-        className="hide-narrow wide ellipsis why-cell"
+        className="hide-narrow ellipsis why-cell"
         data-failed={row.status === "Failed"}
         title={row.reason ?? undefined}
       >

@@ -15,6 +15,7 @@ import { instancesText } from "../text/instances-text.ts";
 import { BulkAll } from "./bulk-all.tsx";
 import { BulkBar } from "./bulk-bar.tsx";
 import { InstanceTable } from "./instance-table.tsx";
+import { ListFoot } from "./list-foot.tsx";
 import { useInstances, useWaits } from "./use-instances.ts";
 
 const statuses = ["Running", "Ready", "Paused", "Failed", "Terminated", "Success"] as const;
@@ -64,18 +65,7 @@ export function InstancesPage() {
           <InstanceTable rows={rows} waits={waits} selection={mayOperate ? { ids, onChange: setIds } : null} />
         )}
         {list.data !== undefined && rows.length === 0 && (isFiltered ? <NoHits /> : <NoInstances />)}
-        {rows.length > 0 && (
-          <div className="table-foot">
-            <span className="quiet">{text.shown(rows.length)}</span>
-            {list.hasNextPage ? (
-              <Button size="small" loading={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
-                {text.more}
-              </Button>
-            ) : (
-              <span className="quiet">{text.end}</span>
-            )}
-          </div>
-        )}
+        {rows.length > 0 && <ListFoot list={list} rows={rows} />}
       </Card>
       <BulkBar rows={chosen} onDone={refresh} onClear={() => setIds(noIds)} />
     </>

@@ -4,6 +4,7 @@ import type { DataOf } from "../../../src/api/routes.ts";
 import type { WatchedChange } from "../../../src/client/watch.ts";
 import { call } from "../api/client.ts";
 import type { InstanceSummary } from "../api/model.ts";
+import { isSystemWorkflow } from "../base/system-workflow.ts";
 import { useChanges, useThrottled } from "../live/use-live.ts";
 
 export interface InstanceFilter {
@@ -37,10 +38,11 @@ export function useInstances(filter: InstanceFilter, showsSystem: boolean) {
     setFresh(new Set());
     void client.resetQueries({ queryKey });
   };
-  const isShown = (name: string): boolean => showsSystem || !name.startsWith("heddle.");
-  const rows = (list.data?.pages ?? [])
-    .flatMap(({ items }) => items)
-    .filter(({ workflowName }) => isShown(workflowName));
+  const isShown = (name: string): boolean => showsSystem || !isSystemWorkflow(name);
+  const rows = useMemo(() => {
+    const all = (list.data?.pages ?? []).flatMap(({ items }) => items);
+    return showsSystem ? all : all.filter(({ workflowName }) => !isSystemWorkflow(workflowName));
+  }, [list.data, showsSystem]);
   const readAgain = useThrottled(refresh, 1000);
   // After a gap in what was heard: the pages that are shown are read again, and the reader keeps the place.
   const catchUp = (): void => void client.invalidateQueries({ queryKey });

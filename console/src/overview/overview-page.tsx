@@ -13,6 +13,7 @@ import { Moment, TimeSpan } from "../parts/moment.tsx";
 import { Card, EmptyState, Loading, PageHead, Problem } from "../parts/page.tsx";
 import { StatusMark } from "../parts/status-tag.tsx";
 import { useText } from "../text/define-text.ts";
+import { isSystemWorkflow } from "../base/system-workflow.ts";
 import { overviewText } from "../text/overview-text.ts";
 import { waitReasonText } from "../text/wait-reason-text.ts";
 import { type FailureGroup, groupFailures, useOverview } from "./use-overview.ts";
@@ -20,10 +21,6 @@ import "../styles/overview.css";
 
 const ranges: Readonly<Record<string, number>> = { "1h": 1, "24h": 24, "7d": 168 };
 const groupsMax = 8;
-
-function isSystem(name: string): boolean {
-  return name.startsWith("heddle.");
-}
 
 type Overview = ReturnType<typeof useOverview>;
 
@@ -35,7 +32,7 @@ export function OverviewPage() {
   const overview = useOverview(hours);
   const { stats, active } = overview;
   const options = Object.entries(ranges).map(([value, each]) => ({ value, label: text.hours(each) }));
-  const unfinished = (active.data?.items ?? []).filter(({ workflowName }) => !isSystem(workflowName));
+  const unfinished = (active.data?.items ?? []).filter(({ workflowName }) => !isSystemWorkflow(workflowName));
   return (
     <>
       <PageHead
@@ -145,7 +142,7 @@ function NeedsYou({ overview, range }: { readonly overview: Overview; readonly r
   if (failed.data === undefined) return <Loading />;
   const groups = groupFailures(failed.data.items);
   const quarantined = (active.data?.items ?? []).filter((each) => each.quarantined !== null);
-  const stuckItems = (stuck.data?.items ?? []).filter(({ workflowName }) => !workflowName.startsWith("heddle."));
+  const stuckItems = (stuck.data?.items ?? []).filter(({ workflowName }) => !isSystemWorkflow(workflowName));
   const total = failed.data.items.length + quarantined.length + stuckItems.length;
   return (
     <Card title={`${text.needsYou}${total === 0 ? "" : ` (${formatCount(total)})`}`}>

@@ -8,6 +8,7 @@ import { changeQuery, navigate, usePlace, workflowPath } from "../base/place.ts"
 import { type Definition, definitionModel } from "../graph/definition-model.ts";
 import { type Operation, OperationDialog } from "../instance/operation-dialog.tsx";
 import { InstanceTable } from "../instances/instance-table.tsx";
+import { ListFoot } from "../instances/list-foot.tsx";
 import { useInstances } from "../instances/use-instances.ts";
 import { JsonView } from "../parts/json-view.tsx";
 import { Moment } from "../parts/moment.tsx";
@@ -77,7 +78,10 @@ function WorkflowBody({ workflow, tab }: BodyProps) {
       {rows.length === 0 && list.data !== undefined ? (
         <EmptyState title={text.noRuns} icon="instances" command={`npx heddle run ${name}`} />
       ) : (
-        <InstanceTable rows={rows} selection={null} showsWorkflow={false} />
+        <>
+          <InstanceTable rows={rows} selection={null} showsWorkflow={false} />
+          {rows.length > 0 && <ListFoot list={list} rows={rows} />}
+        </>
       )}
     </Card>
   );
