@@ -105,7 +105,7 @@ export type { BackfillRange } from "./schedules/schedule-check.ts";
 export type { ScheduleView } from "./schedules/schedule-workflow.ts";
 
 // Engine
-export type { DomainSlots, TaskWait, WaitReason } from "./dispatch/wait-reason.ts";
+export type { DomainSlots, RequiredWorker, TaskWait, WaitReason } from "./dispatch/wait-reason.ts";
 export type { Breakpoint } from "./views/breakpoint.ts";
 export type { MemberView } from "./cluster/member-view.ts";
 export type { ClusterOptions } from "./member/cluster-options.ts";
@@ -141,6 +141,7 @@ export type { WatchdogOptions } from "./engine/watchdog.ts";
 export type { Answered, ClusterOverview, ClusterQueue, ClusterQueueFilter } from "./engine/cluster-overview.ts";
 export type { QueueCounts, Tally } from "./engine/queue.ts";
 export type { QueuePlace } from "./runtime/queue-place.ts";
+export type { HostedWorkflow } from "./dispatch/code-host.ts";
 export type { JobView, QueuedTask, QueueFilter, StuckInstance, WorkerView, WorkflowView } from "./engine/overview.ts";
 export { Schedules } from "./engine/schedules.ts";
 export type { ListedSchedule } from "./engine/schedules.ts";

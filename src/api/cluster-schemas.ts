@@ -30,6 +30,9 @@ export const worker = z.object({
   lastHeardAt: epochMs.nullable().meta({ description: "Its last sign of life; null for the server's own pool." }),
   jobs: z.array(z.string()).meta({ description: "Ids of the jobs that it has." }),
   tags: z.array(z.string()).meta({ description: "Its tags, which tasks may require." }),
+  workflows: z
+    .array(z.object({ name: z.string(), version: z.string() }))
+    .meta({ description: "The workflows whose code a remote worker has; none for the server's own pool." }),
 });
 
 export const clusterTopology = z.object({

@@ -64,6 +64,8 @@ const itemCounts = z
   })
   .meta({ description: "How many items of a map there are in each status." });
 
+const hookName = z.enum(["before", "source", "after", "reduce"]);
+
 export const taskView = z.object({
   number: z.number().int(),
   name: z.string(),
@@ -82,6 +84,11 @@ export const taskView = z.object({
   parentTask: z.string().optional(),
   wait: taskWait.extend({ since: epochMs.optional() }).optional(),
   items: itemCounts.optional(),
+  isBroadcast: z.boolean().optional().meta({ description: "True if its items are the workers of a broadcast." }),
+  hooks: z
+    .array(hookName)
+    .optional()
+    .meta({ description: "The jobs that a map, or a broadcast, runs once, before its items and after them." }),
   progress: progress.optional(),
 });
 
@@ -97,7 +104,12 @@ const taskStatus = z.enum([
 ]);
 
 export const mapItemsQuery = z.object({
-  status: taskStatus.optional().meta({ description: "Only items in this status." }),
+  status: z
+    .string()
+    .transform((text) => text.split(","))
+    .pipe(z.array(taskStatus).min(1))
+    .optional()
+    .meta({ description: "Only items in this status, or in one of several separated by commas." }),
   limit: z.coerce.number().int().min(1).max(1000).default(100),
   cursor,
 });
@@ -120,7 +132,7 @@ export const mapItems = z.object({
   counts: itemCounts,
   items: z.array(mapItem),
   hooks: z
-    .array(mapItem.omit({ index: true, item: true }).extend({ name: z.enum(["before", "source", "after", "reduce"]) }))
+    .array(mapItem.omit({ index: true, item: true }).extend({ name: hookName }))
     .meta({ description: "The source and the reduce of a map, and the jobs before and after a broadcast." }),
   next: z.string().nullable().meta({ description: "The cursor of the next page; null on the last." }),
 });

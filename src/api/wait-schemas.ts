@@ -22,8 +22,19 @@ const slots = z
 
 const max = z.number().meta({ description: "The maximum that is reached: tasks of the instance, or instances." });
 
+const requires = z
+  .object({ tags: z.array(z.string()), worker: z.string().optional() })
+  .meta({ description: "What the worker must have beside the job: tags, all of them, or a name." });
+
+const ofWaitingTask = {
+  slots: slots.optional(),
+  max: max.optional(),
+  dueAt: epochMs.optional().meta({ description: "When a completion from outside is waited for no longer." }),
+  requires: requires.optional(),
+};
+
 /** The wait of one task. */
-export const taskWait = z.object({ reason: waitReason, text, slots: slots.optional(), max: max.optional() });
+export const taskWait = z.object({ reason: waitReason, text, ...ofWaitingTask });
 
 const any = {
   text,
@@ -69,8 +80,7 @@ export const wait = z.discriminatedUnion("kind", [
     reason: z.enum([...waitReason.options, "running"]),
     worker: z.string().optional(),
     retryAt: epochMs.optional(),
-    slots: slots.optional(),
-    max: max.optional(),
+    ...ofWaitingTask,
   }),
 ]);
 

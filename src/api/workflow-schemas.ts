@@ -80,7 +80,9 @@ export const workflowSummary = z.object({
   name: z.string(),
   kind: z.enum(["dag", "code"]),
   version: z.string(),
-  origin: z.enum(["catalogue", "code"]).meta({ description: "Saved here, or part of the program." }),
+  origin: z
+    .enum(["catalogue", "code", "worker"])
+    .meta({ description: "Saved here, part of the server's program, or code that only workers have." }),
   cronExpr: z.string().nullable(),
   enableSchedule: z.boolean(),
   nodes: z.number().int().nullable(),

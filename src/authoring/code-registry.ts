@@ -71,6 +71,11 @@ export class CodeRegistry {
     return [...(versions?.values() ?? [])].at(-1);
   }
 
+  /** True if this process has code of that name, in any version. */
+  isHere(name: string): boolean {
+    return this.#byName.has(name);
+  }
+
   /** The names of all workflows that can be started. */
   get names(): string[] {
     return [...new Set([...this.#byName.keys(), ...this.#announced.keys()])];

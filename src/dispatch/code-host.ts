@@ -1,5 +1,11 @@
 import type { HistoryPage, TurnAnswer, TurnQuestion } from "../kernel/code/turn-question.ts";
 
+/** A code workflow in a version, by its name in the namespace of its worker. */
+export interface HostedWorkflow {
+  readonly name: string;
+  readonly version: string;
+}
+
 /** A question as a host of code gets it. */
 export interface AskedTurn {
   readonly question: TurnQuestion;

@@ -163,6 +163,7 @@ describe("several workers", () => {
     assert.deepEqual(rig.dispatcher.status.waitOf("2"), {
       reason: "slot",
       text: "a free slot on a worker that has job job and tags eu, gpu",
+      requires: { tags: ["eu", "gpu"] },
     });
     both.call("1").resolve(success);
     await settle();
@@ -175,7 +176,11 @@ describe("several workers", () => {
     await rig.enqueue(designated("1", "a"), designated("2", "here/b"), designated("3", "hand"), designated("4", "z"));
     assert.deepEqual(where(rig), { 1: "here/pool/a", 2: "here/b", 3: "hand" });
     const text = "worker z with job job, and no such worker is connected";
-    assert.deepEqual(rig.dispatcher.status.waitOf("4"), { reason: "no-worker", text });
+    assert.deepEqual(rig.dispatcher.status.waitOf("4"), {
+      reason: "no-worker",
+      text,
+      requires: { tags: [], worker: "z" },
+    });
     rig.dispatcher.connect(new HandSession("z"));
     await settle();
     assert.equal(where(rig)["4"], "here/z");
@@ -187,7 +192,7 @@ describe("several workers", () => {
     await rig.enqueue(rig.run("1", { placement: { tags: ["gpu"], worker: undefined } }), "2");
     assert.equal(where(rig)["2"], "here/a", "an attempt that has to wait is in nobody's way");
     const text = "a worker that has job job and tag gpu, and no such worker is connected";
-    assert.deepEqual(rig.dispatcher.status.waitOf("1"), { reason: "no-worker", text });
+    assert.deepEqual(rig.dispatcher.status.waitOf("1"), { reason: "no-worker", text, requires: { tags: ["gpu"] } });
     assert.equal(rig.log.messages("warn").length, 1);
     session.tags.add("gpu");
     rig.dispatcher.onJobsChanged();

@@ -125,6 +125,7 @@ export class HandWorker implements Worker {
 export class HandSession extends HandWorker implements ConnectedWorker {
   override readonly address: string;
   override readonly isRemote = true;
+  readonly workflows = [];
   readonly heard: string[] = [];
   /** Ids of attempts that have a slot. */
   readonly taken = new Set<string>();

@@ -1,5 +1,5 @@
 import { qualify } from "../base/namespace.ts";
-import type { AskedTurn, CodeHost } from "./code-host.ts";
+import type { AskedTurn, CodeHost, HostedWorkflow } from "./code-host.ts";
 import type { CodeHosts } from "./code-hosts.ts";
 import type { HistoryAsked, MemberMessage, TurnAnswered, WorkflowDetails } from "./session-message.ts";
 
@@ -75,17 +75,25 @@ export class SessionTurns implements CodeHost {
     this.#session.send({ type: "TurnWithdrawn", turn: number });
   }
 
-  /** The worker has connected, or has other workflows than before. */
-  onHello({ workflows = [], turns = 0 }: { workflows?: readonly WorkflowDetails[]; turns?: number }): void {
+  /** The worker has connected, or has other workflows than before. Returns these. */
+  onHello({
+    workflows = [],
+    turns = 0,
+  }: {
+    workflows?: readonly WorkflowDetails[];
+    turns?: number;
+  }): readonly HostedWorkflow[] {
     const { namespace } = this.#session;
     this.#max = turns;
     this.#workflows = new Set(workflows.map(({ name, version }) => keyOf(qualify(namespace, name), version)));
     for (const [number, turn] of this.#asked) this.#send(number, turn);
-    if (workflows.length === 0) return;
-    void this.#code.announce(workflows, namespace).then(() => {
-      this.#isReady = true;
-      this.onFree();
-    });
+    if (workflows.length > 0) {
+      void this.#code.announce(workflows, namespace).then(() => {
+        this.#isReady = true;
+        this.onFree();
+      });
+    }
+    return workflows.map(({ name, version }) => ({ name, version }));
   }
 
   /** It may take more questions than before. */

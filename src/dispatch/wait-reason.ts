@@ -32,6 +32,17 @@ export interface TaskWait {
   readonly slots?: DomainSlots | undefined;
   /** The maximum that is reached: tasks of the instance, or instances of the workflow. */
   readonly max?: number | undefined;
+  /** The time in epoch milliseconds at which it waits no longer, of a completion from outside. */
+  readonly dueAt?: number | undefined;
+  /** What its worker must have beside the job, if the task says so: tags, all of them, or a name. */
+  readonly requires?: RequiredWorker | undefined;
+}
+
+/** The worker that a task requires. */
+export interface RequiredWorker {
+  readonly tags: readonly string[];
+  /** The designated worker. */
+  readonly worker?: string | undefined;
 }
 
 /** The domain that a task waits for. */
@@ -49,7 +60,8 @@ export const waits = {
   },
   /** Workers have the job, but none has the tags, or the designated one is not connected. */
   noEligibleWorker: (selector: WorkerSelector): TaskWait => {
-    return { reason: "no-worker", text: `${workerWords(selector)}, and no such worker is connected` };
+    const text = `${workerWords(selector)}, and no such worker is connected`;
+    return { reason: "no-worker", text, requires: requiredOf(selector) };
   },
   noDomain: (domain: string): TaskWait => ({
     reason: "domain",
@@ -63,6 +75,7 @@ export const waits = {
   freeWorker: (selector: WorkerSelector): TaskWait => ({
     reason: "slot",
     text: `a free slot on ${workerWords(selector)}`,
+    requires: requiredOf(selector),
   }),
   placing: { reason: "slot", text: "the record of its start on another member" } satisfies TaskWait,
   /** Attempts that were lost with their process run one after the other. */
@@ -82,6 +95,11 @@ function workerWords({ job, placement }: WorkerSelector): string {
   const { tags = [], worker } = placement ?? {};
   const required = tags.length === 0 ? "" : ` and ${tags.length === 1 ? "tag" : "tags"} ${tags.join(", ")}`;
   return `${worker === undefined ? "a worker that has" : `worker ${worker} with`} job ${localName(job)}${required}`;
+}
+
+function requiredOf({ placement }: WorkerSelector): RequiredWorker {
+  const { tags = [], worker } = placement ?? {};
+  return worker === undefined ? { tags } : { tags, worker };
 }
 
 function slotsOf({ domain, size, running, waiting }: DomainSlots): DomainSlots {

@@ -40,10 +40,7 @@ export interface SessionParts extends AttemptMessagesParts, Omit<WorkerContactPa
   readonly checkOutcome?: (outcome: Outcome, task: TaskOfInstance) => Outcome | Promise<Outcome>;
   /** The age of the last lease renewal by the owner of a hosted attempt; 0 for this member's own attempts. */
   readonly renewalAgeMs?: (attemptId: string) => number;
-  /**
-   * Called when the worker announces an attempt from an earlier connection, and again with each heartbeat until it is
-   * adopted or declined.
-   */
+  /** Called for an attempt of an earlier connection, and again with each heartbeat until it is adopted or declined. */
   readonly onAnnounced: (attempt: AnnouncedAttempt) => void;
   /** Resolves with true when the worker can be granted an attempt of the domain; undefined if it can at once. */
   readonly prepareGrant?: ((session: WorkerSession, domain: string) => Promise<boolean> | undefined) | undefined;
@@ -87,6 +84,7 @@ export class WorkerSession implements ConnectedWorker {
   readonly id: string;
   readonly address: string;
   readonly namespace: string;
+  workflows: ConnectedWorker["workflows"] = [];
   readonly #parts: SessionParts;
   readonly #reserved = new Set<string>();
   readonly #attempts = new Map<string, SessionAttempt>();
@@ -310,7 +308,7 @@ export class WorkerSession implements ConnectedWorker {
     const verdict = this.#reconcile(hello, running, listed);
     const { workerBeatMs: beatMs, workerLostMs: lostMs } = this.#parts.timings;
     this.send({ type: "Welcome", welcome: this.address, beatMs, lostMs, ...verdict });
-    this.#turns?.onHello(hello);
+    this.workflows = this.#turns?.onHello(hello) ?? [];
     this.#parts.onChanged(this);
   }
 

@@ -1,6 +1,7 @@
 import type { TaskRun } from "./task-run.ts";
 import type { Outcome } from "../kernel/input.ts";
 import type { Abort } from "./abort.ts";
+import type { HostedWorkflow } from "./code-host.ts";
 import type { SelectableWorker } from "./worker-selector.ts";
 
 /**
@@ -41,6 +42,8 @@ export interface ConnectedWorker extends Worker {
   readonly namespace: string;
   /** The qualified ids of its jobs. */
   readonly jobs: readonly string[];
+  /** The workflows whose code it has. */
+  readonly workflows: readonly HostedWorkflow[];
   /**
    * Time for which an attempt that has run since that monotonic time may not time out. Infinity while the worker is
    * unreachable: the state of the attempt is unknown then. After it has reconnected, the worker has one heartbeat

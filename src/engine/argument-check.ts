@@ -212,7 +212,8 @@ export function checkPage(page: { readonly afterTurn?: unknown; readonly limit?:
 export function checkItemPage(page: Partial<ItemFilter>): void {
   const check = new SettingCheck("OPTION_INVALID", "listMapItems");
   check.options(page, { status: true, from: true, limit: true }, "the parts of the page");
-  if (page.status !== undefined) check.oneOf("status", page.status, taskStatuses);
+  const statuses: readonly unknown[] = page.status === undefined ? [] : [page.status].flat();
+  for (const status of statuses) check.oneOf("status", status, taskStatuses);
   if (page.from !== undefined) check.wholeNumber("from", page.from, 0);
   if (page.limit !== undefined) check.numberWithin("limit", page.limit, { min: 1, max: 1000 });
 }

@@ -2,6 +2,7 @@ import type { AnnouncedJob } from "../authoring/announced-job.ts";
 import type { JobRegistry } from "../authoring/job-registry.ts";
 import type { Dispatcher, DomainOverview } from "../dispatch/dispatcher.ts";
 import { defaultDomain } from "../dispatch/domain-pools.ts";
+import type { HostedWorkflow } from "../dispatch/code-host.ts";
 import type { ConnectedOverview } from "../dispatch/worker.ts";
 import type { TaskProgress } from "../dispatch/task-progress.ts";
 import type { TaskRun } from "../dispatch/task-run.ts";
@@ -52,6 +53,8 @@ export interface WorkerView {
   readonly jobs: readonly string[];
   /** Its tags, which tasks may require. */
   readonly tags: readonly string[];
+  /** The workflows whose code a remote worker has; none for the pool of a process, which has its own. */
+  readonly workflows: readonly HostedWorkflow[];
 }
 
 /** An instance that has something under way and makes no progress. */
@@ -90,6 +93,8 @@ export interface WorkflowView {
   /** Undefined for a workflow that cannot run here. */
   readonly version: string | undefined;
   readonly kind: "dag" | "code";
+  /** False for code that only workers have. */
+  readonly isHere: boolean;
 }
 
 /** The jobs of a namespace: those on record, and those that workers have announced. */
@@ -165,15 +170,16 @@ export function workerViews(parts: {
     lastHeardAt: undefined,
     jobs: registry.ids,
     tags: [...options.workerTags],
+    workflows: [],
   };
   return [own, ...remote];
 }
 
 function remoteView({ worker, runningTasks }: ConnectedOverview): WorkerView {
-  const { address, slots, isDraining, isReachable, lastHeardAt } = worker;
+  const { address, slots, isDraining, isReachable, lastHeardAt, workflows } = worker;
   const jobs = worker.jobs.map(localName);
   const tags = [...worker.tags];
-  return { address, isRemote: true, slots, runningTasks, isDraining, isReachable, lastHeardAt, jobs, tags };
+  return { address, isRemote: true, slots, runningTasks, isDraining, isReachable, lastHeardAt, jobs, tags, workflows };
 }
 
 /**

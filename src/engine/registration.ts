@@ -112,6 +112,7 @@ export class Registration {
       name,
       version: submission.versionOf(name),
       kind: submission.find(name) instanceof Workflow ? "dag" : "code",
+      isHere: submission.isHere(name),
     }));
   }
 

@@ -313,6 +313,11 @@ export class Submission {
     return [...new Set(names)].filter((name) => !isOwnWorkflowName(name));
   }
 
+  /** False for code that only workers have. */
+  isHere(name: string): boolean {
+    return this.#known.has(name) || this.#code.isHere(name);
+  }
+
   /** The version that code gets when it starts a child by name. */
   versionOf(name: string): string | undefined {
     if (isOwnWorkflowName(name)) return undefined;

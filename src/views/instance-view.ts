@@ -4,7 +4,7 @@ import type { ItemCounts } from "../kernel/dag/item-states.ts";
 import type { Machine } from "../kernel/machine.ts";
 import type { Trigger } from "../kernel/event.ts";
 import type { NodeId } from "../kernel/node-spec.ts";
-import type { TaskKind } from "../kernel/task-definition.ts";
+import type { MapHook, TaskDefinition, TaskKind } from "../kernel/task-definition.ts";
 import { causeOf, isFailed, isUnderWay, Phase, statusOf } from "../kernel/task-state.ts";
 import type { Failure } from "../kernel/failure.ts";
 import type { CancelCause, InstanceStatus, TaskStatus } from "../kernel/status.ts";
@@ -71,6 +71,10 @@ export interface TaskView {
   readonly wait: TaskWaitView | undefined;
   /** Counts of the items of a map, once they are listed. */
   readonly items?: ItemCounts;
+  /** True if its items are the workers of a broadcast. */
+  readonly isBroadcast?: boolean;
+  /** The jobs that a map, or a broadcast, runs once, before its items and after them. */
+  readonly hooks?: readonly MapHook["name"][];
   /** The progress that the running job reports; absent if it reports none. */
   readonly progress?: TaskProgress;
 }
@@ -140,8 +144,16 @@ export function viewTask(machine: Machine, task: number, live: LiveTask): TaskVi
     parentTask: parent === undefined ? undefined : state.definition(parent).name,
     wait: waitOf(machine, task, live.taskWait),
     ...(items !== undefined && { items }),
+    ...mapFacts(definition),
     ...(progress !== undefined && { progress }),
   };
+}
+
+function mapFacts({ map }: TaskDefinition): Pick<TaskView, "isBroadcast" | "hooks"> {
+  if (map === undefined) return {};
+  const hooks = map.hooks.map(({ name }) => name);
+  const isBroadcast = map.items === undefined && !hooks.includes("source");
+  return { ...(isBroadcast && { isBroadcast }), ...(hooks.length > 0 && { hooks }) };
 }
 
 function localOrNone(id: string | undefined): string | undefined {

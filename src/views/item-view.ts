@@ -41,8 +41,8 @@ export interface MapItemPage {
 
 /** Which items of a map are listed. */
 export interface ItemFilter {
-  /** Only items in this status. */
-  readonly status?: TaskStatus;
+  /** Only items in this status, or in one of these. */
+  readonly status?: TaskStatus | readonly TaskStatus[];
   /** The first index to look at. */
   readonly from: number;
   readonly limit: number;
@@ -76,11 +76,12 @@ const noItems: ItemPlaces = {
 export function viewItems({ state }: DagMachine, task: number, filter: ItemFilter): ItemPlaces {
   const items = state.items.ofTask(task);
   if (items === undefined) return noItems;
+  const wanted = filter.status === undefined ? undefined : new Set([filter.status].flat());
   const places: ItemPlace[] = [];
   let index = filter.from;
   for (; index < items.count && places.length < filter.limit; index++) {
     const item = items.stateOf(items.first + index);
-    if (filter.status === undefined || statusOf(item.phase) === filter.status) places.push(placeOf(items, item));
+    if (wanted === undefined || wanted.has(statusOf(item.phase))) places.push(placeOf(items, item));
   }
   return {
     counts: items.counts,

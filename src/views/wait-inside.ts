@@ -17,8 +17,10 @@ export function reasonInside(state: InstanceState, task: number): "paused" | "re
 /** The wait of a task that the dispatcher does not have; undefined where its predecessors are the reason. */
 export function waitInside(state: InstanceState, task: number): TaskWait | undefined {
   const awaiting = state.phase(task) === Phase.awaiting ? state.record(task)?.awaiting : undefined;
-  if (awaiting !== undefined)
-    return { reason: "outside", text: `completion from outside, until ${isoText(awaiting.deadline)}` };
+  if (awaiting !== undefined) {
+    const { deadline: dueAt } = awaiting;
+    return { reason: "outside", text: `completion from outside, until ${isoText(dueAt)}`, dueAt };
+  }
   const reason = reasonInside(state, task);
   if (reason === undefined) return undefined;
   if (state.phase(task) === Phase.retryWait) {

@@ -1,4 +1,4 @@
-import type { DomainSlots, TaskWait, WaitReason } from "../dispatch/wait-reason.ts";
+import type { DomainSlots, RequiredWorker, TaskWait, WaitReason } from "../dispatch/wait-reason.ts";
 
 /** A line of a workflow's code. */
 export interface CodeLine {
@@ -85,6 +85,9 @@ export interface RunningOrWaitingTask extends WaitOfCode {
   readonly retryAt: number | undefined;
   readonly slots: DomainSlots | undefined;
   readonly max: number | undefined;
+  /** Time at which a completion from outside is waited for no longer. */
+  readonly dueAt: number | undefined;
+  readonly requires: RequiredWorker | undefined;
 }
 
 /** Events of one name that were raised and that the code has not waited for. */

@@ -194,7 +194,11 @@ describe("code waits for", () => {
 
   test("its next step, while it has yet to begin", () => {
     assert.deepEqual(waitsOf(CodeRig.started([])), [
-      { kind: "instance", reason: "code", text: "its code to take its next step" },
+      {
+        kind: "instance",
+        reason: "code",
+        text: "its code to go on: what that waits for is known while it is in memory",
+      },
     ]);
   });
 

@@ -99,7 +99,7 @@ function instanceWaits({ state }: Machine, { instancesMax: max, blocked }: LiveW
 const reactionWait: InstanceWait = {
   kind: "instance",
   reason: "code",
-  text: "its code to take its next step",
+  text: "its code to go on: what that waits for is known while it is in memory",
   since: undefined,
   max: undefined,
   by: undefined,
@@ -204,6 +204,8 @@ function taskWait(
     retryAt: record?.retryAt,
     slots: wait?.slots,
     max: wait?.max,
+    dueAt: wait?.dueAt,
+    requires: wait?.requires,
   };
 }
 

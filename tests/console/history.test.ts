@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { codeModel, type CodeWords } from "../../console/src/graph/code-model.ts";
 import { dagModel } from "../../console/src/graph/dag-model.ts";
+import type { GraphTexts } from "../../console/src/graph/task-detail.ts";
 import { layoutGraph } from "../../console/src/graph/layout.ts";
 import { Replay } from "../../console/src/instance/replay.ts";
 import { criticalPath, timelineOf } from "../../console/src/timeline/attempts.ts";
@@ -36,6 +37,19 @@ const words: CodeWords = {
   attempt: (attempt) => `×${attempt}`,
 };
 
+const waits: GraphTexts["waits"] = {
+  "workflow-limit": "",
+  "instance-limit": "",
+  outside: "outside",
+  paused: "",
+  retry: "retry",
+  "no-worker": "no worker",
+  domain: "",
+  slot: "",
+  isolation: "",
+  engine: "",
+};
+
 describe("the console's reading of a history", () => {
   test("12.4 folds a DAG to what the engine says at its end, and to less before", async (t) => {
     const rig = await ServerRig.start(t);
@@ -61,7 +75,11 @@ describe("the console's reading of a history", () => {
     const id = await ended(rig, "fails");
     const live = await rig.ok("getInstance", { params: { id } });
     const topology: Topology = await rig.ok("monitorTopology", { params: { instanceId: id } });
-    const model = dagModel(live, topology, { subTasks: String, attempt: String });
+    const model = dagModel(live, topology, {
+      words: { subTasks: String, attempt: String, until: String },
+      waits,
+      clock: String,
+    });
     assert.deepEqual(
       model.nodes.map(({ label, status }) => [label, status]),
       [
@@ -79,7 +97,7 @@ describe("the console's reading of a history", () => {
     await rig.end(id);
     const live = await rig.ok("getInstance", { params: { id } });
     const { items: turns } = await rig.ok("getHistory", { params: { id } });
-    const model = codeModel(live, turns, { words, clock: String });
+    const model = codeModel(live, turns, { words, waits, clock: String });
     assert.deepEqual(model.nodes.map(({ label }) => label).toSorted(), ["end", "event go", "say", "start"]);
     assert.ok(model.edges.some(({ from, to, state }) => from === "start" && to === "task:0" && state === "taken"));
     assert.ok(model.edges.some(({ to }) => to === "end"));

@@ -87,7 +87,15 @@ describe("10.2 a worker in the lists", () => {
       assert.equal(address, `${member}/local/w`);
       assert.ok(lastHeardAt !== null && lastHeardAt >= since && lastHeardAt <= Date.now());
       const jobs = ["a@1", "b@2"];
-      assert.deepEqual(view, { status: "up", isLeader: false, runningTasks: 0, slots: 7, jobs, tags: [] });
+      assert.deepEqual(view, {
+        status: "up",
+        isLeader: false,
+        runningTasks: 0,
+        slots: 7,
+        jobs,
+        tags: [],
+        workflows: [],
+      });
       worker?.socket.close();
       await until(async () => (await find())?.status === "unreachable");
       assert.equal((await find())?.lastHeardAt, lastHeardAt);

@@ -1,9 +1,10 @@
-import type { InstanceView, TaskView } from "./model.ts";
+import type { InstanceView } from "./model.ts";
 
 /** One thing that an instance waits for. */
 export type Wait = InstanceView["waiting"][number];
 
-/** The phrase after "waits for" of one task; undefined if only its predecessors keep it. */
-export function waitTextOf(task: TaskView): string | undefined {
-  return task.wait?.text;
+/** The wait of an instance whose code has stopped, is missing or has changed: nothing goes on until somebody acts. */
+export function stoppedCode(waiting: readonly Wait[] | undefined): Extract<Wait, { kind: "instance" }> | undefined {
+  const found = waiting?.find((wait) => wait.kind === "instance" && wait.reason === "code" && wait.since !== undefined);
+  return found?.kind === "instance" ? found : undefined;
 }

@@ -35,17 +35,19 @@ export function ClusterPage() {
                     <th className="fit">{text.status}</th>
                     <th>{text.member}</th>
                     <th>{text.roles}</th>
+                    <th className="hide-narrow">{text.version}</th>
                     <th aria-label={text.oldest} />
                   </tr>
                 </thead>
                 <tbody>
-                  {members.map(({ address, status, roles }) => (
+                  {members.map(({ address, status, roles, version }) => (
                     <tr key={address}>
                       <td className="fit">
                         <StatusTag status={toneStatus(status)} label={status} />
                       </td>
                       <td className="mono">{address}</td>
                       <td className="quiet">{roles.join(", ")}</td>
+                      <td className="hide-narrow quiet mono">{version}</td>
                       <td className="quiet">
                         {[address === leader && text.oldest, address === selfAddress && text.self]
                           .filter((word) => word !== false)

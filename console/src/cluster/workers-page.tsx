@@ -4,8 +4,10 @@ import { useState } from "react";
 import { call } from "../api/client.ts";
 import type { WorkerView } from "../api/model.ts";
 import { useMay } from "../api/session-context.ts";
+import { workflowPath } from "../base/place.ts";
 import { type Operation, OperationDialog } from "../instance/operation-dialog.tsx";
 import { Command } from "../parts/copy.tsx";
+import { Link } from "../parts/link.tsx";
 import { Moment } from "../parts/moment.tsx";
 import { Card, EmptyState, Loaded, PageHead } from "../parts/page.tsx";
 import { StatusTag } from "../parts/status-tag.tsx";
@@ -43,6 +45,7 @@ export function WorkersPage() {
                       <th>{text.worker}</th>
                       <th>{text.slots}</th>
                       <th className="hide-narrow">{text.jobs}</th>
+                      <th className="hide-narrow">{text.workflows}</th>
                       <th className="hide-narrow">{text.heard}</th>
                       {isAdmin && <th className="fit" aria-label={text.drain} />}
                     </tr>
@@ -80,15 +83,19 @@ interface RowProps {
 
 function WorkerRow({ worker, onDrain }: RowProps) {
   const text = useText(systemText);
-  const { address, status, runningTasks, slots, lastHeardAt, jobs, tags } = worker;
+  const { address, status, runningTasks, slots, lastHeardAt, jobs, tags, workflows } = worker;
   return (
     <tr>
       <td className="fit">
         <StatusTag status={statuses[status] ?? status} label={status} />
       </td>
-      <td className="mono">
-        {address}
-        {tags.length > 0 && <span className="quiet"> {tags.join(" ")}</span>}
+      <td>
+        <span className="mono">{address}</span>
+        {tags.map((tag) => (
+          <span key={tag} className="worker-tag">
+            {tag}
+          </span>
+        ))}
       </td>
       <td>
         <span className="slots">
@@ -100,6 +107,13 @@ function WorkerRow({ worker, onDrain }: RowProps) {
       </td>
       <td className="hide-narrow quiet" title={jobs.join(", ")}>
         {jobs.length}
+      </td>
+      <td className="hide-narrow">
+        {workflows.map(({ name, version }) => (
+          <Link key={`${name} ${version}`} to={workflowPath(name)} className="link worker-workflow" title={version}>
+            {name}
+          </Link>
+        ))}
       </td>
       <td className="hide-narrow quiet">{lastHeardAt === null ? text.ownPool : <Moment at={lastHeardAt} />}</td>
       {onDrain !== undefined && (

@@ -1,4 +1,4 @@
-import { AutoComplete, Button, Input, InputNumber, Select, Switch } from "antd";
+import { Button, Input, Select, Switch } from "antd";
 import type { NodeSpec } from "../../../src/kernel/node-spec.ts";
 import { navigate, workflowPath } from "../base/place.ts";
 import { prettyJson } from "../base/format.ts";
@@ -9,7 +9,10 @@ import { editorText } from "../text/editor-text.ts";
 import { changeKind, changeNode, kindOfNode, type NodeKind, removeNode } from "./draft.ts";
 import type { DraftProblem } from "./draft-problems.ts";
 import { EdgeList } from "./edge-list.tsx";
+import { ItemsRows } from "./items-rows.tsx";
 import { JsonRow } from "./json-row.tsx";
+import { NameInput } from "./name-input.tsx";
+import { NumberRow } from "./number-row.tsx";
 import { ParamsRow } from "./params-row.tsx";
 import type { KnownNames } from "./use-known-names.ts";
 import type { DraftEditor } from "./use-draft.ts";
@@ -56,6 +59,13 @@ export function NodePanel({ editor, node, problems, names, onSelect }: NodePanel
         />
       </FormRow>
       <WorkRows node={node} names={names} set={set} />
+      {kindOfNode(node) === "job" && (
+        <ItemsRows
+          node={node}
+          names={names}
+          onChange={(fields) => editor.change((draft) => changeNode(draft, id, fields), `node:${id}:items`)}
+        />
+      )}
       <EdgeList editor={editor} node={node} onSelect={onSelect} />
       <MoreRows editor={editor} node={node} names={names} set={set} />
       <Button
@@ -130,50 +140,6 @@ function WorkRows({ node, names, set }: RowsProps) {
         onChange={(next) => set("nodeParams", next === "" ? undefined : next)}
       />
     </>
-  );
-}
-
-interface NameInputProps {
-  readonly id: string;
-  readonly value: string;
-  readonly names: readonly string[];
-  readonly onChange: (value: string) => void;
-}
-
-/** A name that is known, or any other: what it names may come later. */
-export function NameInput({ id, value, names, onChange }: NameInputProps) {
-  const found = names.filter((name) => name.toLowerCase().includes(value.toLowerCase()) && name !== value);
-  return (
-    <AutoComplete
-      id={id}
-      value={value}
-      options={(found.length === 0 ? names : found).slice(0, 50).map((name) => ({ value: name }))}
-      onChange={(next: string | undefined) => onChange(next ?? "")}
-    />
-  );
-}
-
-interface NumberRowProps {
-  readonly id: string;
-  readonly label: string;
-  readonly value: number | undefined;
-  readonly min: number;
-  readonly onChange: (value: number | undefined) => void;
-}
-
-export function NumberRow({ id, label, value, min, onChange }: NumberRowProps) {
-  const text = useText(editorText);
-  return (
-    <FormRow id={id} label={label}>
-      <InputNumber
-        id={id}
-        className="schema-number"
-        min={min}
-        value={value ?? null}
-        placeholder={text.unset}
-        onChange={(next) => onChange(next ?? undefined)}
-      />
-    </FormRow>
   );
 }
 

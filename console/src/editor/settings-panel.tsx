@@ -6,7 +6,8 @@ import { FormRow } from "../parts/form-row.tsx";
 import { useText } from "../text/define-text.ts";
 import { editorText } from "../text/editor-text.ts";
 import { JsonRow } from "./json-row.tsx";
-import { NameInput, NumberRow } from "./node-panel.tsx";
+import { NameInput } from "./name-input.tsx";
+import { NumberRow } from "./number-row.tsx";
 import type { KnownNames } from "./use-known-names.ts";
 import type { DraftEditor } from "./use-draft.ts";
 

@@ -1,15 +1,15 @@
 import type { Event } from "../../../src/kernel/event.ts";
 import type { NodeSpec } from "../../../src/kernel/node-spec.ts";
 import type { HistoryTurn, InstanceView, TaskView } from "../api/model.ts";
+import type { Wait } from "../api/waits.ts";
 import type { GraphEdge, GraphModel, GraphNode } from "./model.ts";
-import { taskDetail } from "./task-detail.ts";
+import { type GraphTexts, taskDetail, type TaskWords } from "./task-detail.ts";
 
-export interface CodeWords {
+export interface CodeWords extends TaskWords {
   readonly start: string;
   readonly started: string;
   readonly end: string;
   readonly timer: string;
-  readonly until: (time: string) => string;
   readonly fired: string;
   readonly canceled: string;
   readonly event: (name: string) => string;
@@ -18,7 +18,6 @@ export interface CodeWords {
   readonly waitsFor: string;
   readonly generation: (number: number) => string;
   readonly times: (name: string, count: number) => string;
-  readonly attempt: (attempt: number) => string;
 }
 
 /** Equal steps of one turn, or one after another, from this number on are one node. */
@@ -32,20 +31,16 @@ interface Step extends GraphNode {
  * The graph of a code workflow, as its history tells it. What arrived in a turn led to the steps of that turn: an edge
  * from each arrival to each step. Arrivals without steps join where a step follows and nothing is outstanding.
  */
-export function codeModel(
-  view: InstanceView,
-  turns: readonly HistoryTurn[],
-  options: { readonly words: CodeWords; readonly clock: (at: number) => string },
-): GraphModel {
-  const builder = new CodeGraph(view, options.words, options.clock);
+export function codeModel(view: InstanceView, turns: readonly HistoryTurn[], texts: GraphTexts<CodeWords>): GraphModel {
+  const builder = new CodeGraph(view, texts);
   for (const turn of turns) builder.addTurn(turn);
-  return foldEqual(builder.finish(), options.words);
+  return foldEqual(builder.finish(), texts.words);
 }
 
 class CodeGraph {
   readonly #tasks: ReadonlyMap<number, TaskView>;
+  readonly #texts: GraphTexts<CodeWords>;
   readonly #words: CodeWords;
-  readonly #clock: (at: number) => string;
   readonly #view: InstanceView;
   #nodes = new Map<string, Step>();
   #edges: GraphEdge[] = [];
@@ -54,17 +49,19 @@ class CodeGraph {
   #outstanding = new Set<string>();
   #taskCount = 0;
   #turn = 0;
+  /** What came in, by turn: a wait that begins with a turn follows from that. */
+  #arrivals: { readonly at: number; readonly ids: readonly string[] }[] = [];
   /** Due times of the timers that have not fired, by node. */
   #timersDue = new Map<string, number>();
 
-  constructor(view: InstanceView, words: CodeWords, clock: (at: number) => string) {
+  constructor(view: InstanceView, texts: GraphTexts<CodeWords>) {
     this.#view = view;
-    this.#words = words;
-    this.#clock = clock;
+    this.#texts = texts;
+    this.#words = texts.words;
     this.#tasks = new Map(view.tasks.map((task) => [task.number, task]));
   }
 
-  addTurn({ turn, events }: HistoryTurn): void {
+  addTurn({ turn, at, events }: HistoryTurn): void {
     this.#turn = turn;
     const arrived: string[] = [];
     const steps: string[] = [];
@@ -74,6 +71,7 @@ class CodeGraph {
       const step = this.#stepOf(event);
       if (step !== undefined) steps.push(step);
     }
+    if (arrived.length > 0) this.#arrivals.push({ at, ids: arrived });
     if (steps.length === 0) {
       this.#open.push(...arrived);
       return;
@@ -119,7 +117,7 @@ class CodeGraph {
     if (event.type === "TaskAdded") return this.#addTask(event.node);
     if (event.type !== "TimerSet") return undefined;
     const id = `timer:${event.timer}`;
-    const detail = this.#words.until(this.#clock(event.dueAt));
+    const detail = this.#words.until(this.#texts.clock(event.dueAt));
     this.#outstanding.add(id);
     this.#timersDue.set(id, event.dueAt);
     this.#add({ id, label: this.#words.timer, detail, status: "Pending", kind: "timer", attempt: 0 });
@@ -132,6 +130,7 @@ class CodeGraph {
     this.#nodes = new Map();
     this.#edges = [];
     this.#open = [];
+    this.#arrivals = [];
     this.#outstanding = new Set();
     this.#timersDue = new Map();
     this.#taskCount = 0;
@@ -149,9 +148,9 @@ class CodeGraph {
     this.#add({
       id,
       label,
-      detail: task === undefined ? "" : taskDetail(task, label, this.#words),
+      detail: task === undefined ? "" : taskDetail(task, this.#texts),
       status: task?.status ?? "Pending",
-      kind: task === undefined || task.kind === "map" ? "job" : task.kind,
+      kind: task?.kind ?? "job",
       attempt: task?.attempt ?? 0,
       task: label,
       ...(task?.childInstanceId !== undefined && { childInstanceId: task.childInstanceId }),
@@ -195,14 +194,14 @@ class CodeGraph {
     } else {
       for (const wait of this.#view.waiting) {
         if (wait.kind !== "event") continue;
-        this.#addWait(wait.name, wait.dueAt);
+        this.#addWait(wait);
       }
     }
     return { nodes: [...this.#nodes.values()], edges: this.#edges };
   }
 
   /** The timer of an event that is waited for until then is part of the wait. */
-  #addWait(name: string, dueAt: number | undefined): void {
+  #addWait({ name, dueAt, since = Infinity }: Extract<Wait, { kind: "event" }>): void {
     const [timer] = [...this.#timersDue].find(([, at]) => at === dueAt) ?? [];
     const id = timer ?? `wait:${name}`;
     const detail = this.#nodes.get(id)?.detail ?? this.#words.waitsFor;
@@ -214,13 +213,14 @@ class CodeGraph {
       kind: "event",
       attempt: 0,
     };
-    if (timer === undefined) this.#join(node);
-    else this.#add(node);
+    if (timer !== undefined) return this.#add(node);
+    const cause = this.#arrivals.findLast(({ at }) => at <= since);
+    this.#join(node, this.#open.length > 0 ? this.#open : (cause?.ids ?? []));
   }
 
-  #join(node: GraphNode): void {
+  #join(node: GraphNode, causes: readonly string[] = this.#open): void {
     this.#add(node);
-    for (const from of this.#open) this.#edges.push({ from, to: node.id, state: "inferred" });
+    for (const from of causes) this.#edges.push({ from, to: node.id, state: "inferred" });
   }
 }
 

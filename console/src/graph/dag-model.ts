@@ -1,17 +1,17 @@
 import type { InstanceView, TaskView, Topology } from "../api/model.ts";
 import type { GraphEdge, GraphModel, GraphNode } from "./model.ts";
-import { taskDetail } from "./task-detail.ts";
+import { type GraphTexts, itemStatuses, taskDetail, type TaskWords } from "./task-detail.ts";
 
 /** More sub-tasks than this are one node with a histogram. */
 const foldFrom = 13;
 
-export interface DagWords {
+export interface DagWords extends TaskWords {
   readonly subTasks: (count: number) => string;
-  readonly attempt: (attempt: number) => string;
 }
 
 /** The graph of a DAG instance. */
-export function dagModel(view: InstanceView, topology: Topology, words: DagWords): GraphModel {
+export function dagModel(view: InstanceView, topology: Topology, texts: GraphTexts<DagWords>): GraphModel {
+  const { words } = texts;
   const byId = new Map(view.tasks.map((task) => [task.nodeId, task]));
   const children = new Map<string, TaskView[]>();
   for (const task of view.tasks) {
@@ -22,7 +22,7 @@ export function dagModel(view: InstanceView, topology: Topology, words: DagWords
   }
   const folded = new Set([...children].filter(([, tasks]) => tasks.length >= foldFrom).map(([parent]) => parent));
   const isFolded = ({ parentTask }: TaskView): boolean => parentTask !== undefined && folded.has(parentTask);
-  const nodes: GraphNode[] = view.tasks.filter((task) => !isFolded(task)).map((task) => nodeOf(task, words));
+  const nodes: GraphNode[] = view.tasks.filter((task) => !isFolded(task)).map((task) => nodeOf(task, texts));
   const edges: GraphEdge[] = [];
   for (const { from, to, property, enable } of topology.edges) {
     const [source, target] = [byId.get(from), byId.get(to)];
@@ -42,15 +42,16 @@ function foldId(parent: string): string {
   return `fold:${parent}`;
 }
 
-function nodeOf(task: TaskView, words: DagWords): GraphNode {
+function nodeOf(task: TaskView, texts: GraphTexts): GraphNode {
   return {
     id: task.name,
     label: task.name,
-    detail: taskDetail(task, task.name, words),
+    detail: taskDetail(task, texts),
     status: task.status,
-    kind: task.kind === "map" ? "job" : task.kind,
+    kind: task.kind,
     attempt: task.attempt,
     task: task.name,
+    ...(task.items !== undefined && { counts: itemStatuses(task.items) }),
     ...(task.childInstanceId !== undefined && { childInstanceId: task.childInstanceId }),
     ...(task.progress !== undefined && { progress: task.progress.fraction }),
   };

@@ -9,6 +9,9 @@ export interface DefinitionNode {
   readonly jobId?: number | string;
   readonly nodeParams?: string;
   readonly workflowName?: string;
+  readonly map?: object | null;
+  readonly broadcast?: object | null;
+  readonly executeType?: number | string;
 }
 
 export interface Definition {
@@ -21,6 +24,15 @@ export interface Definition {
 }
 
 const kinds: Readonly<Record<number, GraphNode["kind"]>> = { 1: "job", 2: "decision", 3: "nested" };
+
+/** PowerJob's numbers and words for a node whose job runs once, and which has no items. */
+const singleTypes: readonly unknown[] = [undefined, 1, "STANDALONE"];
+
+function kindOf({ nodeType = 1, map, broadcast, executeType }: DefinitionNode): GraphNode["kind"] {
+  const kind = kinds[nodeType] ?? "job";
+  const hasItems = (map ?? null) !== null || (broadcast ?? null) !== null || !singleTypes.includes(executeType);
+  return kind === "job" && hasItems ? "map" : kind;
+}
 
 export function nameOfNode(node: DefinitionNode): string {
   return node.nodeName ?? node.jobName ?? String(node.nodeId);
@@ -35,7 +47,7 @@ export function definitionModel({ nodes, edges = [] }: Definition): GraphModel {
       label: nameOfNode(node),
       detail: workOfNode(node),
       status: undefined,
-      kind: kinds[node.nodeType ?? 1] ?? "job",
+      kind: kindOf(node),
       attempt: 0,
       task: nameOfNode(node),
     })),

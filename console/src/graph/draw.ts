@@ -156,6 +156,10 @@ function drawEdgeEnd(context: CanvasRenderingContext2D, scene: Scene, edge: Grap
   context.textAlign = "left";
 }
 
+function isBoxed({ kind }: GraphNode): boolean {
+  return kind === "job" || kind === "map" || kind === "nested" || kind === "fold";
+}
+
 interface Placed {
   readonly left: number;
   readonly top: number;
@@ -189,7 +193,7 @@ function drawNode(context: CanvasRenderingContext2D, node: GraphNode, placed: Pl
   traceOutline(context, node, placed);
   context.fillStyle = scene.hovered === number ? colours.raised : colours.card;
   context.fill();
-  const isBox = node.kind === "job" || node.kind === "nested" || node.kind === "fold";
+  const isBox = isBoxed(node);
   if (tone !== undefined && tone !== "off" && isBox) {
     context.save();
     context.clip();
@@ -276,7 +280,7 @@ function drawBorder(context: CanvasRenderingContext2D, node: GraphNode, placed: 
   const { colours, selected } = scene;
   const { width: nodeWidth, height: nodeHeight } = scene.layout.node;
   const tone = node.status === undefined ? undefined : toneOf(node.status);
-  const isBox = node.kind === "job" || node.kind === "nested" || node.kind === "fold";
+  const isBox = isBoxed(node);
   const isStrong = tone !== undefined && tone !== "off" && (tone === "running" || tone === "failed" || !isBox);
   traceOutline(context, node, placed);
   context.setLineDash(tone === "off" ? [4, 3] : []);
@@ -289,7 +293,7 @@ function drawBorder(context: CanvasRenderingContext2D, node: GraphNode, placed: 
   }
   context.stroke();
   context.setLineDash([]);
-  if (node.kind !== "nested" && node.kind !== "fold") return;
+  if (node.kind !== "nested" && node.kind !== "fold" && node.kind !== "map") return;
   // A second border: there is more inside.
   context.strokeStyle = colours.lineStrong;
   context.lineWidth = 1;

@@ -6,9 +6,9 @@ export interface GraphNode {
   readonly detail: string;
   /** Undefined in a definition, where nothing has run. */
   readonly status: string | undefined;
-  readonly kind: "job" | "decision" | "nested" | "timer" | "event" | "fold" | "start" | "end";
+  readonly kind: "job" | "map" | "decision" | "nested" | "timer" | "event" | "fold" | "start" | "end";
   readonly attempt: number;
-  /** Sub-tasks by status, of a node that stands for many. */
+  /** Sub-tasks or items by status, of a node that stands for many. */
   readonly counts?: Readonly<Record<string, number>>;
   readonly childInstanceId?: string;
   /** 0 to 1, as the job reports it. */

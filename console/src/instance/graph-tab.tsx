@@ -10,6 +10,7 @@ import type { GraphModel } from "../graph/model.ts";
 import { EmptyState, Loading } from "../parts/page.tsx";
 import { useText } from "../text/define-text.ts";
 import { graphText } from "../text/graph-text.ts";
+import { waitWordText } from "../text/wait-word-text.ts";
 
 const GraphView = lazy(() => import("../graph/graph-view.tsx").then((m) => ({ default: m.GraphView })));
 
@@ -23,12 +24,13 @@ interface GraphTabProps {
 
 export function GraphTab({ view, topology, turns, selected, onSelect }: GraphTabProps) {
   const text = useText(graphText);
+  const waits = useText(waitWordText);
   const { zone } = usePreferences();
   const model = useMemo<GraphModel | undefined>(() => {
-    if (view.kind === "dag") return topology === undefined ? undefined : dagModel(view, topology, text);
-    const clock = (at: number): string => formatTime(at, zone, serverNow());
-    return codeModel(view, turns, { words: text, clock });
-  }, [view, topology, turns, text, zone]);
+    const texts = { words: text, waits, clock: (at: number): string => formatTime(at, zone, serverNow()) };
+    if (view.kind === "code") return codeModel(view, turns, texts);
+    return topology === undefined ? undefined : dagModel(view, topology, texts);
+  }, [view, topology, turns, text, waits, zone]);
   if (model === undefined) return <Loading />;
   if (model.nodes.length === 0) return <EmptyState title={text.empty} icon="workflows" />;
   const nodeOf = (id: string | undefined) => model.nodes.find((node) => node.id === id);

@@ -23,6 +23,7 @@ import { TimelineView } from "../timeline/timeline-view.tsx";
 import { DataTab } from "./data-tab.tsx";
 import { GraphTab } from "./graph-tab.tsx";
 import { HistoryTab } from "./history-tab.tsx";
+import { ItemsTab } from "./items-tab.tsx";
 import { LogsTab } from "./logs-tab.tsx";
 import { type Operation, OperationDialog } from "./operation-dialog.tsx";
 import { instanceOperations } from "./operations.ts";
@@ -36,7 +37,7 @@ import { useHistory, useInstance, useTopology } from "./use-instance.ts";
 import { WhyPanel } from "./why-panel.tsx";
 import "../styles/instance.css";
 
-const tabNames = ["graph", "timeline", "tasks", "history", "logs", "data"] as const;
+const tabNames = ["graph", "timeline", "tasks", "items", "history", "logs", "data"] as const;
 type TabName = (typeof tabNames)[number];
 
 const noTurns: readonly HistoryTurn[] = [];
@@ -88,12 +89,12 @@ function useTravel(
 }
 
 /** Opens a tab by its name; the keys `[` and `]` go from one to the next. */
-function useTabs(id: string, tab: TabName): (name: string) => void {
+function useTabs(id: string, tab: TabName, names: readonly TabName[]): (name: string) => void {
   const open = (name: string): void => {
     navigate(`${instancePath(id, name)}${location.search}`, { replace: true });
   };
   const turn = (step: number): void => {
-    const next = tabNames[(tabNames.indexOf(tab) + step + tabNames.length) % tabNames.length];
+    const next = names[(names.indexOf(tab) + step + names.length) % names.length];
     if (next !== undefined) open(next);
   };
   useKeys({ "[": () => turn(-1), "]": () => turn(1) });
@@ -115,13 +116,16 @@ function InstanceBody({ live, tab }: { readonly live: InstanceView; readonly tab
   const task = selected === undefined ? undefined : view.tasks.find(({ name }) => name === selected);
   const select = useCallback((name: string | undefined): void => changeQuery({ task: name }, { replace: true }), []);
   const shownTurns = place === undefined ? turns : turns.slice(0, place + 1);
-  const openTab = useTabs(id, tab);
+  const maps = useMemo(() => view.tasks.filter(({ items }) => items !== undefined), [view.tasks]);
+  const shownTabs = tabNames.filter((name) => name !== "items" || maps.length > 0 || tab === "items");
+  const openTab = useTabs(id, tab, shownTabs);
   const names = useMemo(() => new Map(live.tasks.map(({ number, name }) => [number, name])), [live.tasks]);
   const taskNames = useMemo(() => live.tasks.slice(0, 500).map(({ name }) => name), [live.tasks]);
   const contents: Record<TabName, React.ReactNode> = {
     graph: <GraphTab view={view} topology={topology} turns={shownTurns} selected={selected} onSelect={select} />,
     timeline: <TimelineView timeline={timeline} selected={selected} onSelect={select} at={past?.at} />,
     tasks: <TasksTab view={view} selected={selected} onSelect={select} />,
+    items: <ItemsTab view={view} maps={maps} isPast={past !== undefined} />,
     history: <HistoryTab turns={turns} taskNames={names} place={place} onTravel={travel} />,
     logs: <LogsTab id={id} isOver={hasEnded(live.status)} task={selected} onTask={select} taskNames={taskNames} />,
     data: <DataTab view={view} turns={turns} pastContext={past?.context} />,
@@ -139,7 +143,7 @@ function InstanceBody({ live, tab }: { readonly live: InstanceView; readonly tab
             size="small"
             activeKey={tab}
             onChange={openTab}
-            items={tabNames.map((name) => ({ key: name, label: text[name] }))}
+            items={shownTabs.map((name) => ({ key: name, label: text[name] }))}
           />
           <div className="instance-tab">{contents[tab]}</div>
           <TimeSlider turns={turns} marks={timeline.marks} place={place} onTravel={travel} />
@@ -155,6 +159,7 @@ function InstanceBody({ live, tab }: { readonly live: InstanceView; readonly tab
               turns={shownTurns}
               onClose={() => select(undefined)}
               onLogs={() => openTab("logs")}
+              onItems={(status) => openItems(status, openTab)}
             />
           )}
         </aside>
@@ -162,6 +167,12 @@ function InstanceBody({ live, tab }: { readonly live: InstanceView; readonly tab
       <OperationDialog operation={operation} onClose={() => setOperation(undefined)} />
     </div>
   );
+}
+
+/** The list of the items of the selected task, of those in one status if one is given. */
+function openItems(status: string | undefined, openTab: (name: TabName) => void): void {
+  changeQuery({ items: status }, { replace: true });
+  openTab("items");
 }
 
 interface BannerProps {

@@ -3,7 +3,7 @@ import { DagState } from "../../../src/kernel/dag/dag-state.ts";
 import type { DagSpec } from "../../../src/kernel/dag/dag-spec.ts";
 import { Graph } from "../../../src/kernel/dag/graph.ts";
 import type { Event } from "../../../src/kernel/event.ts";
-import type { NodeType } from "../../../src/kernel/node-spec.ts";
+import type { NodeSpec, NodeType } from "../../../src/kernel/node-spec.ts";
 import { causeOf, Phase, statusOf } from "../../../src/kernel/task-state.ts";
 import type { HistoryTurn, InstanceView, TaskView, Topology } from "../api/model.ts";
 import { payloadValue } from "../base/payload-value.ts";
@@ -98,6 +98,7 @@ export class Replay {
       retryAt: record?.retryAt,
       childInstanceId: record?.childId,
       items: state instanceof DagState ? state.items.ofTask(task)?.counts : undefined,
+      isBroadcast: this.#live.tasks.find(({ number }) => number === task)?.isBroadcast,
       parentTask: parent === undefined ? undefined : state.definition(parent).name,
     };
   }
@@ -107,7 +108,17 @@ export class Replay {
   }
 }
 
+type ItemFields = Pick<NodeSpec, "map" | "broadcast">;
+
 const nodeTypes: Readonly<Record<Topology["nodes"][number]["type"], NodeType>> = { TASK: 1, CONTROL: 2, NESTED: 3 };
+
+/** A map as far as the fold needs it: its items are in the history, and its hooks are counted with them. */
+function itemsOf({ kind, isBroadcast, hooks = [] }: Pick<TaskView, "kind" | "isBroadcast" | "hooks">): ItemFields {
+  if (kind !== "map") return {};
+  const given = Object.fromEntries(hooks.map((name) => [name, { jobName: name }]));
+  if (isBroadcast === true) return { broadcast: given };
+  return { map: { ...given, ...(!hooks.includes("source") && { items: [] }) } };
+}
 
 /** The definition as far as the fold needs it: the order of nodes and edges, and what a failure skips. */
 function specOf(live: InstanceView, { nodes, edges }: Topology): DagSpec {
@@ -115,7 +126,8 @@ function specOf(live: InstanceView, { nodes, edges }: Topology): DagSpec {
   const byId = new Map(nodes.map((node) => [node.id, node]));
   const subTasks = new Set(live.tasks.filter(({ parentTask }) => parentTask !== undefined).map(({ nodeId }) => nodeId));
   return {
-    nodes: own.map(({ nodeId, name, job }) => ({
+    nodes: own.map(({ nodeId, name, job, ...task }) => ({
+      ...itemsOf(task),
       nodeId,
       nodeName: name,
       nodeType: nodeTypes[byId.get(nodeId)?.type ?? "TASK"],

@@ -1,9 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
-import { Button, Progress } from "antd";
+import { Button } from "antd";
 import { call } from "../api/client.ts";
 import type { HistoryTurn, InstanceView, TaskView, Topology } from "../api/model.ts";
 import { useMay } from "../api/session-context.ts";
-import { waitTextOf } from "../api/waits.ts";
 import { instancePath } from "../base/place.ts";
 import { Icon } from "../parts/icon.tsx";
 import { JsonView } from "../parts/json-view.tsx";
@@ -15,10 +14,12 @@ import { useText } from "../text/define-text.ts";
 import { instanceText } from "../text/instance-text.ts";
 import { operationText } from "../text/operation-text.ts";
 import { AttemptList, FailureText } from "./attempt-list.tsx";
-import { MapItems } from "./map-items.tsx";
+import { MapSummary } from "./map-summary.tsx";
 import type { Operation } from "./operation-dialog.tsx";
 import { taskOperations } from "./operations.ts";
+import { ReportedProgress } from "./reported-progress.tsx";
 import { outputOf } from "./task-output.ts";
+import { useTaskWaitSentence } from "./wait-sentence.ts";
 
 interface TaskPanelProps {
   readonly view: InstanceView;
@@ -29,16 +30,17 @@ interface TaskPanelProps {
   readonly isPast: boolean;
   readonly onClose: () => void;
   readonly onLogs: () => void;
+  readonly onItems: (status: string | undefined) => void;
   readonly onOperation: (operation: Operation) => void;
 }
 
 export function TaskPanel(props: TaskPanelProps) {
-  const { view, task, topology, rows, turns, isPast, onClose, onLogs, onOperation } = props;
+  const { view, task, topology, rows, turns, isPast, onClose, onLogs, onItems, onOperation } = props;
   const text = useText(instanceText);
   const words = useText(operationText);
   const mayOperate = useMay("operator");
   const operations = mayOperate && !isPast ? taskOperations({ view, task, topology, text: words }) : [];
-  const wait = waitTextOf(task);
+  const wait = useTaskWaitSentence()(task);
   return (
     <section className="task-panel">
       <header className="panel-head">
@@ -82,7 +84,7 @@ export function TaskPanel(props: TaskPanelProps) {
           {text.logs}
         </Button>
       </div>
-      <MapItems key={task.name} instanceId={view.instanceId} task={task} isPast={isPast} />
+      <MapSummary instanceId={view.instanceId} task={task} isPast={isPast} onItems={onItems} />
       <TaskAttempts task={task} rows={rows.filter(({ name }) => name === task.name)} />
       <TaskOutput task={task} turns={turns} view={view} isPast={isPast} />
     </section>
@@ -120,7 +122,6 @@ function Fact({ label, children }: { readonly label: string; readonly children: 
 }
 
 function TaskProgress({ view, task, isPast }: Pick<TaskPanelProps, "view" | "task" | "isPast">) {
-  const text = useText(instanceText);
   const isWanted = task.status === "Running" && !isPast;
   const details = useQuery({
     queryKey: ["node", view.instanceId, task.name],
@@ -129,13 +130,7 @@ function TaskProgress({ view, task, isPast }: Pick<TaskPanelProps, "view" | "tas
     refetchInterval: 1000,
   });
   const progress = details.data?.progress;
-  if (!isWanted || progress === undefined) return null;
-  return (
-    <div>
-      <Progress percent={Math.round(progress.fraction * 100)} size="small" aria-label={text.progress} />
-      {progress.message !== undefined && <p className="quiet small">{progress.message}</p>}
-    </div>
-  );
+  return isWanted && progress !== undefined ? <ReportedProgress progress={progress} /> : null;
 }
 
 /** The output from the history; a large one, which the history only refers to, is read. */

@@ -1,7 +1,6 @@
 import { Input } from "antd";
 import { useMemo, useState } from "react";
 import type { InstanceView, TaskView } from "../api/model.ts";
-import { waitTextOf } from "../api/waits.ts";
 import { toneOf } from "../base/status.ts";
 import { TimeSpan } from "../parts/moment.tsx";
 import { EmptyState } from "../parts/page.tsx";
@@ -9,6 +8,7 @@ import { StatusTag, useStatusWord } from "../parts/status-tag.tsx";
 import { VirtualRows } from "../parts/virtual-rows.tsx";
 import { useText } from "../text/define-text.ts";
 import { instanceText } from "../text/instance-text.ts";
+import { useTaskWaitSentence } from "./wait-sentence.ts";
 
 interface TasksTabProps {
   readonly view: InstanceView;
@@ -94,7 +94,8 @@ function progressTextOf({ progress }: TaskView): string | undefined {
 }
 
 function TaskRow({ task, isSelected, onSelect }: TaskRowProps) {
-  const detail = waitTextOf(task) ?? progressTextOf(task) ?? task.failure?.message ?? task.worker ?? "";
+  const waitOf = useTaskWaitSentence();
+  const detail = waitOf(task) ?? progressTextOf(task) ?? task.failure?.message ?? task.worker ?? "";
   return (
     <button type="button" className="task-row" aria-current={isSelected} onClick={onSelect}>
       <span className="ellipsis" title={task.name}>

@@ -1,11 +1,11 @@
 import { Button } from "antd";
-import type { ReactNode } from "react";
+import { type ReactNode, useMemo } from "react";
 import { useMay } from "../api/session-context.ts";
 import type { InstanceView, TaskView, Topology } from "../api/model.ts";
 import type { Wait } from "../api/waits.ts";
 import { instancePath, navigate } from "../base/place.ts";
 import { hasEnded, toneOf } from "../base/status.ts";
-import { CopyButton } from "../parts/copy.tsx";
+import { Command, CopyButton } from "../parts/copy.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Moment } from "../parts/moment.tsx";
 import { StatusMark } from "../parts/status-tag.tsx";
@@ -14,7 +14,9 @@ import { useText } from "../text/define-text.ts";
 import { operationText } from "../text/operation-text.ts";
 import { whyText } from "../text/why-text.ts";
 import { AttemptList, FailureText } from "./attempt-list.tsx";
+import { ItemBar } from "./item-bar.tsx";
 import type { Operation } from "./operation-dialog.tsx";
+import { ReportedProgress } from "./reported-progress.tsx";
 import { eventOperation, taskOperations } from "./operations.ts";
 import { useWaitSentence } from "./wait-sentence.ts";
 
@@ -47,12 +49,23 @@ export function WhyPanel(props: WhyPanelProps) {
           <div>
             <strong>{text.attention}</strong>
             <p>{view.attention}</p>
+            {isCodeMissing(view) && (
+              <>
+                <p className="quiet">{text.bringCode}</p>
+                <Command>{`npx heddle worker app.ts --url ${location.origin}`}</Command>
+              </>
+            )}
           </div>
         </div>
       )}
       {isOver ? <Ended {...props} /> : <Waits {...props} />}
     </section>
   );
+}
+
+/** Another worker would help; code that failed or changed needs more than that. */
+function isCodeMissing({ attention = "" }: InstanceView): boolean {
+  return attention.includes("is not registered in this process");
 }
 
 type Words = ReturnType<typeof useText<typeof whyText.en>>;
@@ -104,8 +117,13 @@ function Waits({ view, isPast, onSelect, onOperation }: Omit<WhyPanelProps, "top
   const text = useText(whyText);
   const words = useText(operationText);
   const mayOperate = useMay("operator");
-  const { waiting: waits, waitingTotal, untakenEvents: untaken } = view;
+  const { untakenEvents: untaken } = view;
+  const tasks = useMemo(() => new Map(view.tasks.map((task) => [task.number, task])), [view.tasks]);
+  // The notice above the list says already what is wrong with the code.
+  const isNoticed = view.attention !== undefined && !isPast;
+  const waits = view.waiting.filter((wait) => !(isNoticed && isOfCode(wait)) && !isRunningItem(wait, tasks));
   const shown = waits.slice(0, shownMax);
+  const hidden = view.waitingTotal - (view.waiting.length - waits.length) - shown.length;
   const raise = (name: string): ReactNode => {
     if (!mayOperate || isPast) return null;
     return <SmallButton label={text.raise} onClick={() => onOperation(eventOperation(view.instanceId, words, name))} />;
@@ -119,19 +137,34 @@ function Waits({ view, isPast, onSelect, onOperation }: Omit<WhyPanelProps, "top
       {view.status === "Ready" && waits.length === 0 && <WhyLine status="Ready">{text.ready}</WhyLine>}
       {isPast && <PastRunning view={view} onSelect={onSelect} />}
       {shown.map((wait, number) => (
-        <WaitLine key={number} wait={wait} onSelect={onSelect} raise={raise} />
+        <WaitLine
+          key={number}
+          wait={wait}
+          task={wait.kind === "task" ? tasks.get(wait.task) : undefined}
+          onSelect={onSelect}
+          raise={raise}
+        />
       ))}
       {untaken.map(({ name, count, since }) => (
         <WhyLine key={name} status="Skipped" since={since}>
           {text.untaken(name, count)}
         </WhyLine>
       ))}
-      {waitingTotal > shownMax && <li className="quiet small">{text.more(waitingTotal - shownMax)}</li>}
-      {waits.length === 0 && view.status === "Running" && (
+      {hidden > 0 && <li className="quiet small">{text.more(hidden)}</li>}
+      {waits.length === 0 && !isNoticed && view.status === "Running" && (
         <li className="quiet">{isPast ? text.past : text.nothing}</li>
       )}
     </ul>
   );
+}
+
+function isOfCode(wait: Wait): boolean {
+  return wait.kind === "instance" && wait.reason === "code";
+}
+
+/** The bar of its map counts an item that runs; one that waits for a slot or a worker has something to say. */
+function isRunningItem(wait: Wait, tasks: ReadonlyMap<number, TaskView>): boolean {
+  return wait.kind === "task" && wait.reason === "running" && !tasks.has(wait.task);
 }
 
 /** A past moment is known from the history alone: it tells what ran, and not what kept the others waiting. */
@@ -154,6 +187,7 @@ function PastRunning({ view, onSelect }: Pick<WhyPanelProps, "view" | "onSelect"
 
 interface WaitLineProps {
   readonly wait: Wait;
+  readonly task?: TaskView | undefined;
   readonly onSelect: (task: string) => void;
   readonly raise: (name: string) => ReactNode;
 }
@@ -171,11 +205,19 @@ function CodeLine({ wait }: { readonly wait: Wait }) {
   );
 }
 
-function WaitLine({ wait, onSelect, raise }: WaitLineProps) {
+function WaitLine({ wait, task, onSelect, raise }: WaitLineProps) {
   const sentence = useWaitSentence();
+  const text = useText(whyText);
   return (
     <WhyLine status={statusOf(wait)} since={wait.since} action={<WaitAction {...{ wait, onSelect, raise }} />}>
       {sentence(wait)}
+      {task?.items !== undefined && <ItemBar items={task.items} />}
+      {task?.progress !== undefined && <ReportedProgress progress={task.progress} />}
+      {wait.kind === "task" && wait.reason === "outside" && (
+        <p className="quiet small">
+          {text.outsideHint} <code>POST /api/task/…/complete</code>
+        </p>
+      )}
       <CodeLine wait={wait} />
     </WhyLine>
   );

@@ -1,6 +1,7 @@
 import { Checkbox } from "antd";
 import { memo, useCallback, useEffect, useRef, useState } from "react";
 import type { InstanceSummary } from "../api/model.ts";
+import { stoppedCode } from "../api/waits.ts";
 import { shortId } from "../base/format.ts";
 import { instancePath, navigate, workflowPath } from "../base/place.ts";
 import { hasEnded } from "../base/status.ts";
@@ -29,7 +30,6 @@ const rowHeight = 36;
 
 /** A list of any length: only the rows in sight are in the document. */
 export function InstanceTable({ rows, selection, showsWorkflow = true, waits }: InstanceTableProps) {
-  const text = useText(instancesText);
   const [active, setActive] = useState(-1);
   useEffect(() => setActive(-1), [rows.length]);
   const toggle = (id: string): void => {
@@ -54,34 +54,10 @@ export function InstanceTable({ rows, selection, showsWorkflow = true, waits }: 
     k: () => activate(Math.max(active - 1, 0)),
     ...(activeId !== undefined && { Enter: () => navigate(instancePath(activeId)), x: () => toggle(activeId) }),
   });
-  const selectedCount = rows.filter(({ instanceId }) => selection?.ids.has(instanceId)).length;
   return (
     <div className="table-wrap">
       <table className="table instance-table" aria-rowcount={rows.length + 1}>
-        <thead>
-          <tr aria-rowindex={1}>
-            {selection !== null && (
-              <th className="select-column">
-                <Checkbox
-                  aria-label={text.selectAll}
-                  checked={selectedCount > 0 && selectedCount === rows.length}
-                  indeterminate={selectedCount > 0 && selectedCount < rows.length}
-                  onChange={({ target }) =>
-                    selection.onChange(new Set(target.checked ? rows.map(({ instanceId }) => instanceId) : []))
-                  }
-                />
-              </th>
-            )}
-            <th className="status-column">
-              <span className="hide-narrow">{text.status}</span>
-            </th>
-            {showsWorkflow && <th className="name-column">{text.workflow}</th>}
-            <th className={showsWorkflow ? "id-column hide-narrow" : "id-column"}>{text.id}</th>
-            <th className="moment-column hide-narrow">{text.created}</th>
-            <th className="duration-column number">{text.duration}</th>
-            <th className="hide-narrow">{text.why}</th>
-          </tr>
-        </thead>
+        <TableHead rows={rows} selection={selection} showsWorkflow={showsWorkflow} />
         <tbody ref={body}>
           <Gap height={drawn.above} />
           {rows.slice(drawn.first, drawn.last).map((row, place) => (
@@ -100,6 +76,39 @@ export function InstanceTable({ rows, selection, showsWorkflow = true, waits }: 
         </tbody>
       </table>
     </div>
+  );
+}
+
+type HeadProps = Required<Pick<InstanceTableProps, "rows" | "selection" | "showsWorkflow">>;
+
+function TableHead({ rows, selection, showsWorkflow }: HeadProps) {
+  const text = useText(instancesText);
+  const selectedCount = rows.filter(({ instanceId }) => selection?.ids.has(instanceId)).length;
+  return (
+    <thead>
+      <tr aria-rowindex={1}>
+        {selection !== null && (
+          <th className="select-column">
+            <Checkbox
+              aria-label={text.selectAll}
+              checked={selectedCount > 0 && selectedCount === rows.length}
+              indeterminate={selectedCount > 0 && selectedCount < rows.length}
+              onChange={({ target }) =>
+                selection.onChange(new Set(target.checked ? rows.map(({ instanceId }) => instanceId) : []))
+              }
+            />
+          </th>
+        )}
+        <th className="status-column">
+          <span className="hide-narrow">{text.status}</span>
+        </th>
+        {showsWorkflow && <th className="name-column">{text.workflow}</th>}
+        <th className={showsWorkflow ? "id-column hide-narrow" : "id-column"}>{text.id}</th>
+        <th className="moment-column hide-narrow">{text.created}</th>
+        <th className="duration-column number">{text.duration}</th>
+        <th className="hide-narrow">{text.why}</th>
+      </tr>
+    </thead>
   );
 }
 
@@ -146,6 +155,7 @@ const InstanceRow = memo(function InstanceRow(props: RowProps) {
   const text = useText(instancesText);
   const why = <Why row={row} waits={waits} />;
   const isSaying = row.quarantined !== null || row.reason !== null || !hasEnded(row.status);
+  const needsSomebody = row.quarantined !== null || (!hasEnded(row.status) && stoppedCode(waits.waiting) !== undefined);
   const narrowWhy = isSaying && (
     <span className="narrow-why why-cell" data-failed={row.status === "Failed"}>
       {why}
@@ -164,7 +174,7 @@ const InstanceRow = memo(function InstanceRow(props: RowProps) {
       )}
       <td>
         <span className="narrow-mark">
-          <StatusTag status={row.status} attention={row.quarantined !== null} />
+          <StatusTag status={row.status} attention={needsSomebody} />
         </span>
       </td>
       {showsWorkflow && (

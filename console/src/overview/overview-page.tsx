@@ -13,10 +13,18 @@ import { Moment, TimeSpan } from "../parts/moment.tsx";
 import { Card, EmptyState, Loading, PageHead, Problem } from "../parts/page.tsx";
 import { StatusMark } from "../parts/status-tag.tsx";
 import { useText } from "../text/define-text.ts";
+import { useWaitSentence } from "../instance/wait-sentence.ts";
+import { stoppedCode, type Wait } from "../api/waits.ts";
 import { isSystemWorkflow } from "../base/system-workflow.ts";
 import { overviewText } from "../text/overview-text.ts";
 import { waitReasonText } from "../text/wait-reason-text.ts";
-import { type FailureGroup, groupFailures, useOverview } from "./use-overview.ts";
+import {
+  type FailureGroup,
+  groupFailures,
+  groupMissingWorkers,
+  type MissingWorkers,
+  useOverview,
+} from "./use-overview.ts";
 import "../styles/overview.css";
 
 const ranges: Readonly<Record<string, number>> = { "1h": 1, "24h": 24, "7d": 168 };
@@ -143,7 +151,9 @@ function NeedsYou({ overview, range }: { readonly overview: Overview; readonly r
   const groups = groupFailures(failed.data.items);
   const quarantined = (active.data?.items ?? []).filter((each) => each.quarantined !== null);
   const stuckItems = (stuck.data?.items ?? []).filter(({ workflowName }) => !isSystemWorkflow(workflowName));
-  const total = failed.data.items.length + quarantined.length + stuckItems.length;
+  const stopped = (active.data?.items ?? []).filter(({ waiting }) => stoppedCode(waiting) !== undefined);
+  const missing = groupMissingWorkers(overview.waiting.data ?? []);
+  const total = failed.data.items.length + quarantined.length + stuckItems.length + stopped.length + missing.length;
   return (
     <Card title={`${text.needsYou}${total === 0 ? "" : ` (${formatCount(total)})`}`}>
       {total === 0 && (
@@ -156,6 +166,14 @@ function NeedsYou({ overview, range }: { readonly overview: Overview; readonly r
           <NeedLine key={instanceId} status="Paused" name={workflowName} id={instanceId}>
             {text.quarantined}: {reason}
           </NeedLine>
+        ))}
+        {stopped.map(({ instanceId, workflowName, waiting }) => (
+          <NeedLine key={instanceId} status="Paused" name={workflowName} id={instanceId}>
+            {text.stoppedCode} {stoppedCode(waiting)?.text}
+          </NeedLine>
+        ))}
+        {missing.map((group) => (
+          <MissingWorkerLine key={group.key} group={group} />
         ))}
         {stuckItems.map(({ instanceId, workflowName, updatedAt }) => (
           <NeedLine key={instanceId} status="Pending" name={workflowName} id={instanceId}>
@@ -197,6 +215,26 @@ function NeedLine({ status, name, id, children }: NeedLineProps) {
       </div>
       <Button size="small" onClick={() => navigate(instancePath(id))}>
         {text.show}
+      </Button>
+    </li>
+  );
+}
+
+function MissingWorkerLine({ group }: { readonly group: MissingWorkers }) {
+  const text = useText(overviewText);
+  const { job, requires, count } = group;
+  return (
+    <li className="need">
+      <StatusMark status="Pending" />
+      <div className="need-body">
+        <div>
+          <b>{job}</b>
+          {count > 1 && <span className="need-count quiet">×{count}</span>}
+        </div>
+        <div className="quiet need-message">{text.missingWorker(requires?.tags ?? [], requires?.worker)}</div>
+      </div>
+      <Button size="small" onClick={() => navigate("/workers")}>
+        {text.members}
       </Button>
     </li>
   );
@@ -303,7 +341,7 @@ function RunningNow({ unfinished }: { readonly unfinished: NonNullable<Overview[
       )}
       <table className="table">
         <tbody>
-          {unfinished.slice(0, runningMax).map(({ instanceId, workflowName, status, createdAt }) => (
+          {unfinished.slice(0, runningMax).map(({ instanceId, workflowName, status, createdAt, waiting }) => (
             <tr key={instanceId}>
               <td className="fit">
                 <StatusMark status={status} />
@@ -316,6 +354,9 @@ function RunningNow({ unfinished }: { readonly unfinished: NonNullable<Overview[
                   {shortId(instanceId)}
                 </Link>
               </td>
+              <td className="wide ellipsis quiet hide-narrow">
+                {waiting?.[0] !== undefined && <Doing wait={waiting[0]} />}
+              </td>
               <td className="number">
                 <TimeSpan from={createdAt} to={null} />
               </td>
@@ -325,6 +366,10 @@ function RunningNow({ unfinished }: { readonly unfinished: NonNullable<Overview[
       </table>
     </Card>
   );
+}
+
+function Doing({ wait }: { readonly wait: Wait }) {
+  return useWaitSentence()(wait);
 }
 
 const upcomingMax = 7;
@@ -358,12 +403,12 @@ function Upcoming({ overview }: { readonly overview: Overview }) {
 /** Reasons why tasks wait, the most frequent first. */
 function Waits({ items }: { readonly items: readonly QueuedNode[] }) {
   const text = useText(overviewText);
-  const words = useText(waitReasonText) as Readonly<Record<string, string | undefined>>;
+  const reasons = useText(waitReasonText);
   const counts = new Map<string, number>();
   for (const item of items) {
     const reason = item.wait?.reason ?? "slot";
-    const key = reason === "retry" ? "retry-wait" : reason;
-    const name = key === "domain" ? `${words[key] ?? key} (${item.domain})` : (words[key] ?? key);
+    const words = reasons[reason];
+    const name = reason === "domain" ? `${words} (${item.domain})` : words;
     counts.set(name, (counts.get(name) ?? 0) + 1);
   }
   return (

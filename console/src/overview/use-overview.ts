@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { call } from "../api/client.ts";
-import type { InstanceSummary } from "../api/model.ts";
+import type { InstanceSummary, QueuedNode } from "../api/model.ts";
 import { serverNow } from "../base/server-clock.ts";
 import { useChanges, useThrottled } from "../live/use-live.ts";
 
@@ -31,7 +31,7 @@ export function useOverview(hours: number) {
   });
   const active = useQuery({
     queryKey: ["overview", "lists", "active"],
-    queryFn: () => call("listInstances", { query: { status: "Running,Paused,Ready", limit: 200 } }),
+    queryFn: () => call("listInstances", { query: { status: "Running,Paused,Ready", waits: "true", limit: 200 } }),
     refetchInterval: slowMs,
   });
   const failed = useQuery({
@@ -84,4 +84,28 @@ export function groupFailures(failed: readonly InstanceSummary[]): FailureGroup[
       return { workflow: first?.workflowName ?? "", message: first?.reason ?? "", instances };
     })
     .sort((a, b) => b.instances.length - a.instances.length);
+}
+
+type RequiredWorker = NonNullable<NonNullable<QueuedNode["wait"]>["requires"]>;
+
+export interface MissingWorkers {
+  readonly key: string;
+  readonly job: string;
+  /** What the worker must have beside the job; undefined if the job alone is missing. */
+  readonly requires: RequiredWorker | undefined;
+  readonly count: number;
+}
+
+/** Tasks for which no connected worker will do, by job and what they require. */
+export function groupMissingWorkers(waiting: readonly QueuedNode[]): MissingWorkers[] {
+  const groups = new Map<string, MissingWorkers>();
+  for (const { job, wait } of waiting) {
+    if (wait?.reason !== "no-worker") continue;
+    const { requires } = wait;
+    // An id such as resize@1fb6… has the name first.
+    const [name = ""] = job?.split("@") ?? [];
+    const key = JSON.stringify([job, requires]);
+    groups.set(key, { key, job: name, requires, count: (groups.get(key)?.count ?? 0) + 1 });
+  }
+  return [...groups.values()];
 }

@@ -22,6 +22,11 @@ export const overviewText = defineText({
     show: "Show",
     stuck: "no progress for a long time",
     quarantined: "quarantined",
+    stoppedCode: "waits for",
+    missingWorker: (tags: readonly string[], worker?: string) => {
+      if (worker !== undefined) return `its worker ${worker} is not connected`;
+      return `no connected worker has this job${tags.length === 0 ? "" : ` and the tags ${tags.join(", ")}`}`;
+    },
     throughput: "Ended instances",
     durations: "Duration",
     p50: "median",
@@ -61,6 +66,11 @@ export const overviewText = defineText({
     show: "查看",
     stuck: "长时间没有进展",
     quarantined: "已隔离",
+    stoppedCode: "等待",
+    missingWorker: (tags: readonly string[], worker?: string) => {
+      if (worker !== undefined) return `其指定的工作节点 ${worker} 未连接`;
+      return `没有已连接的工作节点拥有此作业${tags.length === 0 ? "" : `及标签 ${tags.join("、")}`}`;
+    },
     throughput: "结束的实例",
     durations: "耗时",
     p50: "中位数",

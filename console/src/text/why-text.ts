@@ -1,5 +1,10 @@
 import { defineText } from "./define-text.ts";
 
+function tagsText(before: string, tags: readonly string[]): string {
+  if (tags.length === 0) return "";
+  return `${before} ${tags.length === 1 ? "tag" : "tags"} ${tags.join(", ")}`;
+}
+
 export const whyText = defineText({
   en: {
     whyWaits: "Why it waits",
@@ -8,19 +13,32 @@ export const whyText = defineText({
     whyRuns: "What it is doing",
     whyPaused: "Why it rests",
     attention: "It needs you",
-    timer: (due: string, span: string) => `Sleeps until ${due} (${span})`,
+    bringCode: "A worker that has this code brings it:",
+    timer: (due: string, span: string) => `Sleeps until ${due} (in ${span})`,
     event: (name: string) => `Waits for the event “${name}”`,
     eventUntil: (due: string) => `, gives up at ${due}`,
     untaken: (name: string, count: number) => `Came, not taken: “${name}” × ${count}`,
     update: (name: string) => `The update “${name}” is not answered yet`,
-    child: (task: string) => `Waits for ${task}, an instance of its own`,
+    child: (task: string, workflow: string) => `Waits for ${task}, an instance of ${workflow}`,
     running: (task: string, attempt: number) => (attempt > 1 ? `${task} runs, attempt ${attempt}` : `${task} runs`),
-    retry: (task: string, attempt: number, span: string) => `${task}: attempt ${attempt} failed; the next one ${span}`,
+    retry: (task: string, attempt: number, span: string) =>
+      `${task}: attempt ${attempt} failed; the next one in ${span}`,
     domain: (task: string, domain: string, running: number, size: number, ahead: number) =>
       `${task}: domain ${domain} is full, ${running} of ${size} run, ${ahead} wait`,
-    noWorker: (task: string, text: string) => `${task} waits for ${text}`,
+    noWorker: (task: string, job: string, tags: readonly string[]) =>
+      `${task}: no connected worker has the job ${job}${tagsText(" and the", tags)}`,
+    noDesignatedWorker: (task: string, worker: string) => `${task}: its worker ${worker} is not connected`,
+    busyWorkers: (task: string, job: string, tags: readonly string[]) =>
+      `${task}: no worker with the job ${job}${tagsText(" and the", tags)} has a free slot`,
+    noSlots: (task: string, domain: string) =>
+      `${task}: domain ${domain} has no slots, because the other domains take the whole pool`,
+    outside: (task: string, due: string, span: string) =>
+      `${task} waits to be completed from outside, at the latest at ${due} (in ${span})`,
+    outsideHint: "Whoever has its token completes it:",
+    pausedTask: (task: string) => `${task} starts when the instance is resumed`,
+    workflowLimit: (max: number) => `${max} of ${max} instances of its workflow run: it waits for a place`,
     limit: (task: string, max: number) => `${task}: ${max} of this instance’s ${max} places are taken`,
-    other: (task: string, text: string) => `${task} waits for ${text}`,
+    other: (text: string) => `Waits for ${text}`,
     instance: (text: string) => `Waits for ${text}`,
     pausedBy: (by: string) => `Paused by ${by}`,
     paused: "Paused: no new task starts",
@@ -52,20 +70,30 @@ export const whyText = defineText({
     whyRuns: "正在做什么",
     whyPaused: "为何暂停",
     attention: "需要您处理",
-    timer: (due: string, span: string) => `休眠至 ${due}（${span}）`,
+    bringCode: "由拥有此代码的工作节点提供：",
+    timer: (due: string, span: string) => `休眠至 ${due}（${span}后）`,
     event: (name: string) => `等待事件“${name}”`,
     eventUntil: (due: string) => `，${due} 后放弃`,
     untaken: (name: string, count: number) => `已到达但未被接收：“${name}” × ${count}`,
     update: (name: string) => `更新“${name}”尚未得到答复`,
-    child: (task: string) => `等待子实例 ${task}`,
+    child: (task: string, workflow: string) => `等待子实例 ${task}（${workflow}）`,
     running: (task: string, attempt: number) =>
       attempt > 1 ? `${task} 执行中，第 ${attempt} 次尝试` : `${task} 执行中`,
-    retry: (task: string, attempt: number, span: string) => `${task}：第 ${attempt} 次尝试失败，${span}再试`,
+    retry: (task: string, attempt: number, span: string) => `${task}：第 ${attempt} 次尝试失败，${span}后再试`,
     domain: (task: string, domain: string, running: number, size: number, ahead: number) =>
       `${task}：业务域 ${domain} 已满，${running}/${size} 执行中，${ahead} 个等待`,
-    noWorker: (task: string, text: string) => `${task} 等待：${text}`,
+    noWorker: (task: string, job: string, tags: readonly string[]) =>
+      `${task}：没有已连接的工作节点拥有作业 ${job}${tags.length === 0 ? "" : ` 及标签 ${tags.join("、")}`}`,
+    noDesignatedWorker: (task: string, worker: string) => `${task}：其指定的工作节点 ${worker} 未连接`,
+    busyWorkers: (task: string, job: string, tags: readonly string[]) =>
+      `${task}：拥有作业 ${job}${tags.length === 0 ? "" : ` 及标签 ${tags.join("、")}`} 的工作节点没有空闲槽位`,
+    noSlots: (task: string, domain: string) => `${task}：业务域 ${domain} 没有槽位，其他业务域占用了整个执行池`,
+    outside: (task: string, due: string, span: string) => `${task} 等待外部完成，最迟 ${due}（${span}后）`,
+    outsideHint: "持有其令牌者可以完成它：",
+    pausedTask: (task: string) => `${task} 在实例恢复后启动`,
+    workflowLimit: (max: number) => `其工作流已有 ${max}/${max} 个实例在运行：等待名额`,
     limit: (task: string, max: number) => `${task}：该实例的 ${max} 个并发名额已占满`,
-    other: (task: string, text: string) => `${task} 等待：${text}`,
+    other: (text: string) => `等待：${text}`,
     instance: (text: string) => `等待：${text}`,
     pausedBy: (by: string) => `由 ${by} 暂停`,
     paused: "已暂停：不会启动新任务",

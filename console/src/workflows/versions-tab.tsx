@@ -13,7 +13,7 @@ import { workflowsText } from "../text/workflows-text.ts";
 
 export function VersionsTab({ workflow }: { readonly workflow: WorkflowDetail }) {
   const text = useText(workflowsText);
-  if (workflow.origin === "code") {
+  if (workflow.origin !== "catalogue") {
     return (
       <Card>
         <EmptyState title={text.noVersions} icon="jobs" />

@@ -147,7 +147,7 @@ function WorkflowHead({ workflow, schedules, strip }: HeadProps) {
         title={name}
         detail={
           <>
-            <span className="quiet">{text[workflow.kind]}</span>
+            <span className="quiet">{workflow.origin === "worker" ? text.codeOfWorkers : text[workflow.kind]}</span>
             <span className="mono quiet">{version.slice(0, 12)}</span>
           </>
         }

@@ -133,7 +133,9 @@ function WorkflowTable({ items, runs, mayStart }: TableProps) {
               <td>
                 <Strip runs={runs.get(workflow.name) ?? []} max={24} />
               </td>
-              <td className="hide-narrow quiet">{text[workflow.kind]}</td>
+              <td className="hide-narrow quiet">
+                {workflow.origin === "worker" ? text.codeOfWorkers : text[workflow.kind]}
+              </td>
               <td className="number hide-narrow">{workflow.nodes ?? ""}</td>
               <td className="hide-narrow">
                 <ScheduleCell schedules={schedulesOf(schedules, workflow.name)} />

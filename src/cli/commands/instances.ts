@@ -126,22 +126,18 @@ export function showCommand(): Command {
 
 type Item = DataOf<"listMapItems">["items"][number] & { readonly task: string };
 
-/** Items that failed are in one of two statuses. */
 async function itemsOf(client: HeddleClient, id: string, options: ShowOptions): Promise<Item[]> {
   const limit = countGiven("--limit", options.limit);
   const maps = options.task === undefined ? await mapsOf(client, id) : [await nodeIdOf(client, id, options.task)];
-  const filters = options.failed ? ([{ status: "Failed" }, { status: "TimeoutFailed" }] as const) : [{}];
+  const filter = options.failed ? { status: "Failed,TimeoutFailed" } : {};
   const items: Item[] = [];
   for (const task of maps) {
-    const ofTask: Item[] = [];
-    for (const filter of filters) {
-      const call = { params: { id, nodeId: task }, query: { limit: Math.min(limit, 1000), ...filter } };
-      for await (const item of client.items("listMapItems", call)) {
-        ofTask.push({ ...item, task });
-        if (ofTask.length >= limit) break;
-      }
+    const call = { params: { id, nodeId: task }, query: { limit: Math.min(limit, 1000), ...filter } };
+    const end = items.length + limit;
+    for await (const item of client.items("listMapItems", call)) {
+      items.push({ ...item, task });
+      if (items.length >= end) break;
     }
-    items.push(...ofTask.sort((a, b) => a.index - b.index).slice(0, limit));
   }
   return items;
 }

@@ -109,9 +109,10 @@ async function workersOf(parts: ClusterParts, notes: AnswerNotes): Promise<DataO
   const { leader } = membersOf(parts);
   notes.unanswered = unanswered;
   return workers.map((worker) => {
-    const { address, member, runningTasks, slots, lastHeardAt = null, jobs, tags } = worker;
+    const { address, member, runningTasks, slots, lastHeardAt = null, jobs, tags, workflows } = worker;
     const about = { address, status: workerStatus(worker), isLeader: address === leader, member };
-    return { ...about, runningTasks, slots, lastHeardAt, jobs: [...jobs], tags: [...tags] };
+    const work = { jobs: [...jobs], tags: [...tags], workflows: [...workflows] };
+    return { ...about, runningTasks, slots, lastHeardAt, ...work };
   });
 }
 

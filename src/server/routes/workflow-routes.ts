@@ -8,6 +8,7 @@ import { EngineError, hasCode } from "../../base/error.ts";
 import { preview } from "../../base/preview.ts";
 import type { CatalogueEntry, ScheduleFieldsChange } from "../../catalogue/catalogue-entry.ts";
 import type { DataOf, Immutable } from "../../api/routes.ts";
+import type { WorkflowView } from "../../engine/overview.ts";
 import type { DagSpec } from "../../kernel/dag/dag-spec.ts";
 import { cursorOf, placeOf } from "../http/cursor.ts";
 import type { AuthorizedRequest, Handlers } from "../http/handler.ts";
@@ -117,11 +118,9 @@ async function listWorkflows(
   const names = new Set(saved.items.map(({ name }) => name));
   const own = engine
     .listWorkflows()
-    .filter(({ name }) => ofProgram.has(name) && !names.has(name))
+    .filter((view) => isOfProgram(ofProgram, view) && !names.has(view.name))
     .filter(({ name }) => (after === undefined || name > after) && name.includes(search ?? ""))
-    .map(({ name, kind, version }) =>
-      summaryOfProgram(engine.findWorkflow(name), { name, kind, version: version ?? "" }),
-    );
+    .map((view) => summaryOfProgram(engine.findWorkflow(view.name), view));
   const all = [...saved.items.map(summaryOfEntry), ...own].toSorted((a, b) => (a.name < b.name ? -1 : 1));
   const items = all.slice(0, limit);
   const last = items.at(-1);
@@ -166,23 +165,22 @@ function withoutFolder(text: string, folder: string): string {
 
 async function getWorkflow(parts: RouteParts, idOrName: string, caller: Caller): Promise<DataOf<"getWorkflow">> {
   const { engine, catalogue, ofProgram } = parts;
+  const view = engine.listWorkflows().find(({ name }) => name === idOrName);
   try {
     return detailOfEntry(parts, await catalogue.get(idOrName));
   } catch (error) {
     if (!hasCode(error, "WORKFLOW_UNKNOWN")) throw error;
-    if (!ofProgram.has(idOrName)) {
+    if (view === undefined || !isOfProgram(ofProgram, view)) {
       const { warning } = withoutPaths(parts, caller, { warning: catalogue.warningOf(idOrName) });
       throw withFileProblem(unknownWorkflow(engine, idOrName, error), warning);
     }
   }
   const workflow = engine.findWorkflow(idOrName);
-  const view = engine.listWorkflows().find(({ name }) => name === idOrName);
   if (workflow === undefined || view === undefined) {
     throw new EngineError("WORKFLOW_UNKNOWN", `no workflow ${preview(idOrName)} is known`);
   }
-  const { name, kind, version = "" } = view;
   return {
-    ...summaryOfProgram(workflow, { name, kind, version }),
+    ...summaryOfProgram(workflow, view),
     dagSpec: workflow instanceof Workflow ? dagSpecOf(workflow.toJSON()) : null,
     inputSchema: workflow instanceof Workflow ? null : (inputSchemaOf(workflow.input) ?? null),
     timeZone: null,
@@ -190,8 +188,13 @@ async function getWorkflow(parts: RouteParts, idOrName: string, caller: Caller):
     misfire: null,
     createdAt: null,
     nextFireTimes: [],
-    warning: catalogue.warningOf(name),
+    warning: catalogue.warningOf(idOrName),
   };
+}
+
+/** True for a workflow of the server's modules, or of its workers; others belong to the catalogue, or once did. */
+function isOfProgram(ofProgram: ReadonlySet<string>, { name, isHere }: WorkflowView): boolean {
+  return ofProgram.has(name) || !isHere;
 }
 
 function unknownWorkflow(engine: RouteParts["engine"], idOrName: string, cause: unknown): EngineError {
@@ -237,14 +240,14 @@ function summaryOfEntry(entry: CatalogueEntry): Summary {
 
 function summaryOfProgram(
   workflow: Workflow | CodeWorkflow | undefined,
-  { name, kind, version }: Pick<Summary, "name" | "kind" | "version">,
+  { name, kind, version = "", isHere }: WorkflowView,
 ): Summary {
   return {
     id: name,
     name,
     kind,
     version,
-    origin: "code",
+    origin: isHere ? "code" : "worker",
     cronExpr: null,
     enableSchedule: false,
     nodes: workflow instanceof Workflow ? workflow.tasks.size : null,
