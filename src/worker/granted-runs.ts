@@ -221,6 +221,16 @@ export class GrantedRuns {
     this.#isClosed = true;
   }
 
+  /** True if it refuses new grants. */
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** The number of slots that are announced. */
+  get slots(): number {
+    return this.#isClosed ? 0 : this.#parts.slots;
+  }
+
   /** Refuses new grants and aborts all running attempts. */
   stop(): void {
     this.close();

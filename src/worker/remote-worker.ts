@@ -78,7 +78,6 @@ export class RemoteWorker {
   readonly #questions = new SentQuestions((asked) => this.#send({ type: "QuestionAsked", ...asked }));
   readonly #backoff: Backoff;
   #beatMs: number;
-  readonly #slots: number;
   #link: Link | undefined;
   /** Counts the links, to ignore messages of earlier ones. */
   #connection = 0;
@@ -91,8 +90,6 @@ export class RemoteWorker {
   #ticks = 0;
   #tickTimer: Timer | undefined;
   #reconnectTimer: Timer | undefined;
-  /** Announces no slots any more. */
-  #isDraining = false;
   #drained: Promise<void> | undefined;
   #stopped: Promise<void> | undefined;
 
@@ -116,7 +113,6 @@ export class RemoteWorker {
       ...(processes === undefined ? {} : { processes }),
       ...(maxSubTasks === undefined ? {} : { maxSubTasks }),
     });
-    this.#slots = slots;
     this.#beatMs = timings.workerBeatMs;
     this.#heartbeats = new SentHeartbeats(clock);
     this.#backoff = new Backoff(random, { firstMs: this.#beatMs / 40, lastMs: this.#beatMs / 2 });
@@ -298,7 +294,7 @@ export class RemoteWorker {
     this.#questions.repeat((attemptId) => this.#runs.isRunning(attemptId));
     if (++this.#ticks % ticksInBeat !== 0) return;
     // A draining worker repeats its hello, because the first one without slots may have been lost.
-    if (this.#isDraining) return this.#announce();
+    if (this.#runs.isClosed) return this.#announce();
     const { runningKeys: running, finishedKeys: finished } = this.#runs;
     this.#send({
       type: "Heartbeat",
@@ -321,8 +317,8 @@ export class RemoteWorker {
       jobs: [...jobs.keys()],
       // A member that has welcomed the worker knows them.
       ...(!this.#isWelcome && jobs.details !== undefined && { jobDetails: jobs.details() }),
-      ...(code !== undefined && { workflows: code.workflows, turns: this.#isDraining ? 0 : code.turnsMax }),
-      slots: this.#isDraining ? 0 : this.#slots,
+      ...(code !== undefined && { workflows: code.workflows, turns: this.#runs.isClosed ? 0 : code.turnsMax }),
+      slots: this.#runs.slots,
       ...(tags.length > 0 && { tags }),
       ...(this.#lastWelcome === undefined ? {} : { lastWelcome: this.#lastWelcome }),
       running,
@@ -337,7 +333,6 @@ export class RemoteWorker {
   // Stopping
 
   async #drain(): Promise<void> {
-    this.#isDraining = true;
     this.#runs.close();
     if (this.#link !== undefined) this.#announce();
     await this.#runs.whenIdle();
