@@ -20,6 +20,8 @@ export interface MemberFacts {
   readonly isLeaving: boolean;
   /** Its pool, from which others may ask for slots. */
   readonly pool: PublishedPool;
+  /** The number of hosts of code that have connected to it so far; absent or 0 while none is connected. */
+  readonly code?: number;
 }
 
 export interface PublishedPool {
@@ -27,8 +29,18 @@ export interface PublishedPool {
   readonly free: number;
 }
 
-export function formatAbout(about: MemberAbout, { isLeaving, pool }: MemberFacts): string {
-  return JSON.stringify({ ...about, ...(isLeaving && { isLeaving }), pool });
+export function formatAbout(about: MemberAbout, { isLeaving, pool, code = 0 }: MemberFacts): string {
+  return JSON.stringify({ ...about, ...(isLeaving && { isLeaving }), pool, ...(code > 0 && { code }) });
+}
+
+/** The members to which hosts of code are connected, and how many have connected so far. */
+export function codeAmong(
+  members: readonly { readonly id: string; readonly about: string }[],
+): { readonly member: string; readonly code: number }[] {
+  return members.flatMap(({ id, about }) => {
+    const { code } = objectOf(about);
+    return typeof code === "number" && code > 0 ? [{ member: id, code }] : [];
+  });
 }
 
 /** The pools of the members that take tasks of others. */

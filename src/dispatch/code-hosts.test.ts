@@ -8,12 +8,14 @@ class Host implements CodeHost {
   readonly address: string;
   readonly asked: AskedTurn[] = [];
   readonly withdrawn: AskedTurn[] = [];
+  readonly isElsewhere: boolean;
   max: number;
   isReachable = true;
 
-  constructor(address: string, max = 10) {
+  constructor(address: string, max = 10, where: "here" | "elsewhere" = "here") {
     this.address = address;
     this.max = max;
+    this.isElsewhere = where === "elsewhere";
   }
 
   get freeTurns(): number {
@@ -56,16 +58,22 @@ function question(instanceId: string, workflow = "w"): TurnQuestion {
 }
 
 class Rig {
-  readonly hosts = new CodeHosts();
+  waits = 0;
+  readonly hosts = new CodeHosts(undefined, () => void this.waits++);
   readonly answers: string[] = [];
   readonly losses: number[] = [];
   /** Questions with more losses are given up. */
   lossesMax = 3;
 
-  ask(id: string, { losses = 0, warmHost }: { losses?: number; warmHost?: CodeHost } = {}): OpenTurn {
+  ask(
+    id: string,
+    { losses = 0, ...options }: { losses?: number; warmHost?: CodeHost; isForeign?: boolean } = {},
+  ): OpenTurn {
     return this.hosts.ask(question(id), {
+      key: 1,
       losses,
-      warmHost,
+      warmHost: undefined,
+      ...options,
       owner: {
         history: () => Promise.resolve({ turns: [], next: 0 }),
         onAnswer: (_, host) => void this.answers.push(`${id} by ${host?.address}`),
@@ -172,5 +180,90 @@ describe("questions about code", () => {
     rig.hosts.withdraw(waiting);
     host.answer();
     assert.deepEqual([host.withdrawn.length, rig.answers], [2, []]);
+  });
+});
+
+describe("questions about code and other members", () => {
+  const elsewhere = (address: string, max = 10): Host => new Host(address, max, "elsewhere");
+
+  test("go to hosts of this member first, and wait for no other member while one of them is free", () => {
+    const rig = new Rig();
+    const [own, other] = [new Host("own", 1), elsewhere("other")];
+    rig.connect(other, own);
+    for (const id of ["1", "2"]) rig.ask(id);
+    assert.deepEqual([names(own), names(other)], [["1"], ["2"]]);
+    rig.ask("3", { warmHost: other });
+    assert.deepEqual(names(other), ["2", "3"]);
+  });
+
+  test("of another member are answered by hosts of this one, and wait for those alone", () => {
+    const rig = new Rig();
+    const other = elsewhere("other");
+    rig.connect(other);
+    rig.ask("foreign", { isForeign: true });
+    rig.ask("own");
+    assert.deepEqual([names(other), rig.hosts.needed, rig.hosts.freeTurns], [["own"], [], 0]);
+    assert.deepEqual(
+      [question("1"), question("1", "x")].map((code) => rig.hosts.hasOwnCode(code)),
+      [false, false],
+    );
+    const own = new Host("own");
+    rig.connect(own);
+    assert.deepEqual([names(own), rig.hosts.hasOwnCode(question("1")), rig.hosts.freeTurns], [["foreign"], true, 9]);
+  });
+
+  test("say what code they need, until it is there", () => {
+    const rig = new Rig();
+    const withdrawn = rig.ask("1");
+    rig.ask("2");
+    rig.hosts.withdraw(withdrawn);
+    const needed = [{ workflow: "w", version: "1" }];
+    assert.deepEqual([rig.hosts.needed, rig.waits], [needed, 2]);
+    const own = new Host("own");
+    rig.connect(own);
+    assert.deepEqual(rig.hosts.needed, []);
+    rig.hosts.onUnreachable(own);
+    assert.deepEqual([rig.hosts.needed, rig.waits], [needed, 3]);
+  });
+
+  test("that another member gives back are asked again: a loss counts, and a refusal does not", () => {
+    const rig = new Rig();
+    const [a, b] = [elsewhere("a"), elsewhere("b", 0)];
+    rig.connect(a, b);
+    const turn = rig.ask("1");
+    turn.giveBack(a, "lost");
+    assert.deepEqual([names(a), rig.losses], [["1", "1"], [1]]);
+    a.max = 0;
+    b.max = 10;
+    turn.giveBack(a, "refused");
+    assert.deepEqual([names(b), rig.losses], [["1"], [1]]);
+    rig.lossesMax = 1;
+    turn.giveBack(b, "lost");
+    assert.deepEqual([turn.isOver, rig.answers], [true, []]);
+    turn.giveBack(b, "lost");
+    assert.deepEqual(rig.losses, [1, 2]);
+  });
+
+  test("whose worker is out of touch there are put to a second host, and the other is told of the answer", () => {
+    const rig = new Rig();
+    const [a, b] = [elsewhere("a"), elsewhere("b")];
+    rig.connect(a);
+    const turn = rig.ask("1");
+    turn.giveBack(a, "stalled");
+    assert.deepEqual([rig.hosts.needed.length, names(a)], [1, ["1"]]);
+    rig.connect(b);
+    assert.deepEqual([rig.hosts.needed.length, names(b)], [0, ["1"]]);
+    turn.answer(nothing, b);
+    assert.deepEqual([rig.answers, a.withdrawn.length, b.withdrawn.length], [["1 by b"], 1, 0]);
+  });
+
+  test("that were lost twice may go to another member beside others, which keeps them apart itself", () => {
+    const rig = new Rig();
+    const other = elsewhere("other");
+    rig.connect(other);
+    rig.ask("1");
+    rig.ask("suspect", { losses: 2 });
+    rig.ask("2");
+    assert.deepEqual([names(other), rig.hosts.waitingCount], [["1", "suspect", "2"], 0]);
   });
 });

@@ -33,7 +33,7 @@ class Rig {
   } satisfies TurnSession;
   readonly turns = new SessionTurns(
     this.session,
-    { hosts: new CodeHosts(), announce: () => Promise.resolve() },
+    { hosts: new CodeHosts(), announce: () => Promise.resolve(), learn: () => Promise.resolve() },
     () => this.bufferedBytes,
   );
   reads = 0;
@@ -42,6 +42,9 @@ class Rig {
   constructor(history: () => Promise<HistoryPage | undefined>) {
     const turn: AskedTurn = {
       question,
+      key: 1,
+      losses: 0,
+      giveBack: () => undefined,
       history: () => {
         this.reads++;
         return history();
@@ -90,5 +93,14 @@ describe("questions about code on a session", () => {
     pages.push({ turns: [], next: 2 });
     await rig.askForHistory(1);
     assert.deepEqual(rig.sent, ["TurnAsked", "History"]);
+  });
+
+  test("that were answered before their second copy came are withdrawn when it asks for the history", async () => {
+    const rig = new Rig(() => Promise.resolve({ turns: [], next: 2 }));
+    const { generation, events, steps } = question;
+    const answer = { steps: [], queries: [], canCancel: true };
+    rig.turns.onAnswered({ type: "TurnAnswered", turn: 1, generation, events, steps, answer });
+    await rig.askForHistory(1);
+    assert.deepEqual([rig.reads, rig.sent], [0, ["TurnAsked", "TurnWithdrawn"]]);
   });
 });

@@ -8,6 +8,8 @@ export interface SessionCode {
   readonly hosts: CodeHosts;
   /** Resolves when the workflows can be started, and nested by others. */
   announce(workflows: readonly WorkflowDetails[], namespace: string): Promise<void>;
+  /** Learns of the workflows that were announced to other members. */
+  learn(): Promise<void>;
 }
 
 /** The session, as far as questions about code need it. */
@@ -117,12 +119,14 @@ export class SessionTurns implements CodeHost {
     const { question } = turn;
     if (question.generation !== generation || question.events !== events || question.steps !== steps) return;
     this.#forget(number, turn);
-    turn.answer(answer);
+    turn.answer(answer, this);
   }
 
   async onHistoryAsked({ turn: number, from }: HistoryAsked): Promise<void> {
     const turn = this.#asked.get(number);
-    if (turn === undefined || this.#reading.has(turn) || this.#isCongested) return;
+    // A question that was sent twice, and answered before its second copy came.
+    if (turn === undefined) return this.#session.send({ type: "TurnWithdrawn", turn: number });
+    if (this.#reading.has(turn) || this.#isCongested) return;
     this.#reading.add(turn);
     try {
       const page = await turn.history(from);

@@ -2,6 +2,7 @@ import { hostname } from "node:os";
 import { CodeRegistry } from "../authoring/code-registry.ts";
 import { JobRegistry } from "../authoring/job-registry.ts";
 import { Workflow } from "../authoring/workflow.ts";
+import { messageOf } from "../base/error.ts";
 import { CodeWatch } from "../code/watch-code.ts";
 import { CodeHosts } from "../dispatch/code-hosts.ts";
 import { Dispatcher, type DispatcherOptions } from "../dispatch/dispatcher.ts";
@@ -96,7 +97,7 @@ export class Assembly {
     this.#watchdog = this.#makeWatchdog();
     const watch = watchCode ? new CodeWatch(logger) : undefined;
     if (options.cluster?.remoteWorkers === true || options.loneWorkers !== undefined)
-      this.codeHosts = new CodeHosts((host) => this.region.onCodeHosted(host));
+      this.codeHosts = this.#makeCodeHosts();
     this.#processCode = this.#makeProcessCode(watch);
     this.dispatcher = this.#makeDispatcher();
     this.announcements = this.#makeAnnouncements();
@@ -142,17 +143,28 @@ export class Assembly {
     return watchdog && new Watchdog(watchdog, logger, lease);
   }
 
+  #makeCodeHosts(): CodeHosts {
+    return new CodeHosts(
+      (host) => {
+        this.region.onCodeHosted(host);
+        if (this.codeHosts?.connections === 1) this.member?.announceChange();
+      },
+      () => this.member?.sharing.code?.onWaiting(),
+    );
+  }
+
   #makeProcessCode(watch: CodeWatch | undefined): ProcessCode {
     const { clock, logger } = this.options;
     return new ProcessCode({
       find: (workflow, version) => this.namespaces.findCode(workflow, version),
       clock,
       logger,
-      versionOf: (workflow) => this.namespaces.versionOf(workflow),
+      versionOf: (workflow, wanted) => this.namespaces.versionOf(workflow, wanted),
       hasDomain: (domain) => this.dispatcher.status.hasDomain(domain),
       watch,
       loopWatch: this.#watchdog?.loopWatch,
       hosts: this.codeHosts,
+      ...(this.options.cluster !== undefined && { learn: () => this.#learnWorkflows() }),
     });
   }
 
@@ -180,8 +192,8 @@ export class Assembly {
       sharedDomains: true,
       mayStart: () => this.#isLeaseValid(),
       onDemand: (domain) => this.member?.onDemand(domain),
-      onBacklog: () => this.member?.slots.onBacklog(),
-      hasElsewhere: (selector) => this.member?.slots.hasElsewhere(selector) ?? false,
+      onBacklog: () => this.member?.sharing.slots.onBacklog(),
+      hasElsewhere: (selector) => this.member?.sharing.slots.hasElsewhere(selector) ?? false,
       onDetached: (run, gone) => this.member?.onDetached(run, gone),
     });
   }
@@ -264,13 +276,27 @@ export class Assembly {
       logger,
       codeOf: (namespace) => this.namespaces.get(namespace).code,
       add: (namespace, workflow) => this.namespaces.get(namespace).registration.announceWorkflow(workflow),
+      onLearned: (workflow, version) => this.region.onWorkflowRegistered(workflow, version),
     });
   }
 
+  async #learnWorkflows(): Promise<void> {
+    try {
+      await this.workflowAnnouncements.learn();
+    } catch (error) {
+      const fields = { error: messageOf(error) };
+      this.options.logger.warn(fields, "the workflows that other members know could not be read");
+    }
+  }
+
   #sessionCode(): SessionCode | undefined {
-    const { codeHosts: hosts } = this;
+    const { codeHosts: hosts, workflowAnnouncements: announcements } = this;
     return (
-      hosts && { hosts, announce: (workflows, namespace) => this.workflowAnnouncements.announce(workflows, namespace) }
+      hosts && {
+        hosts,
+        announce: (workflows, namespace) => announcements.announce(workflows, namespace),
+        learn: () => announcements.learn(),
+      }
     );
   }
 

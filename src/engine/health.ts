@@ -51,7 +51,8 @@ export function viewHealth(parts: {
     quarantinedInstances: quarantined,
     stuckInstances: stuck,
     // Reservations stand for tasks that wait on other members.
-    waitingTasks: dispatcher.status.waitingCount + region.waitingCount - (member?.slots.queuedReservations ?? 0),
+    waitingTasks:
+      dispatcher.status.waitingCount + region.waitingCount - (member?.sharing.slots.queuedReservations ?? 0),
     runningTasks: dispatcher.status.runningCount,
     oldestRunningAt: dispatcher.status.oldestRunningAt,
     unreadMessages: unread,

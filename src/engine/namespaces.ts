@@ -47,8 +47,11 @@ export class Namespaces {
     return this.#of(workflow).code.find(localName(workflow), version);
   }
 
-  versionOf(workflow: string): string | undefined {
-    return this.#of(workflow).registration.versionOf(localName(workflow));
+  /** The version that can be started; undefined if there is none, or not the one that is wanted. */
+  versionOf(workflow: string, wanted?: string): string | undefined {
+    const { registration, code } = this.#of(workflow);
+    const name = localName(workflow);
+    return wanted === undefined ? registration.versionOf(name) : code.known(name, wanted)?.version;
   }
 
   checkSubTasks(subTasks: readonly NodeSpec[], { instanceId, taskName }: TaskOfInstance): Promise<readonly NodeSpec[]> {

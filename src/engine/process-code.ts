@@ -15,9 +15,10 @@ import { reportFatalError } from "../worker/fatal-errors.ts";
 export class ProcessCode implements CodeRuntime {
   readonly loopWatch: LoopWatch | undefined;
   readonly hosts: CodeHosts | undefined;
+  readonly learn: CodeRuntime["learn"];
   readonly #find: CodeRuntime["find"];
   readonly #drain: Drain;
-  readonly #versionOf: (workflow: string) => string | undefined;
+  readonly #versionOf: CodeRuntime["versionOf"];
   readonly #hasDomain: (domain: string) => boolean;
   readonly #watch: CodeWatch | undefined;
   readonly #lone: UnhandledRejections;
@@ -25,15 +26,17 @@ export class ProcessCode implements CodeRuntime {
   constructor(parts: {
     find: CodeRuntime["find"];
     clock: Clock;
-    versionOf: (workflow: string) => string | undefined;
+    versionOf: CodeRuntime["versionOf"];
     hasDomain: (domain: string) => boolean;
     logger: Logger;
     /** Warns about code that is not deterministic. */
     watch?: CodeWatch | undefined;
     loopWatch: LoopWatch | undefined;
     hosts?: CodeHosts | undefined;
+    learn?: CodeRuntime["learn"];
   }) {
     this.hosts = parts.hosts;
+    this.learn = parts.learn;
     this.loopWatch = parts.loopWatch;
     this.#lone = new UnhandledRejections(parts.logger, reportFatalError);
     this.#find = parts.find;
@@ -48,7 +51,7 @@ export class ProcessCode implements CodeRuntime {
   }
 
   versionOf(workflow: string, wanted?: string): string | undefined {
-    return wanted === undefined ? this.#versionOf(workflow) : this.find(workflow, wanted)?.version;
+    return this.#versionOf(workflow, wanted);
   }
 
   hasDomain(domain: string): boolean {

@@ -18,6 +18,8 @@ export interface WorkflowAnnouncementsParts {
   readonly codeOf: (namespace: string) => CodeRegistry;
   /** Makes the workflow known, and its definition durable. */
   readonly add: (namespace: string, workflow: CodeWorkflow) => Promise<void>;
+  /** Called for a workflow that was announced to another member. */
+  readonly onLearned: (workflow: string, version: string) => void;
 }
 
 const pageSize = 500;
@@ -50,7 +52,9 @@ export class WorkflowAnnouncements {
       if (this.#known.get(name) === body) continue;
       this.#known.set(name, body);
       const namespace = namespaceOf(name);
-      this.#parts.codeOf(namespace).announce(workflowOf(JSON.parse(body) as WorkflowDetails));
+      const workflow = workflowOf(JSON.parse(body) as WorkflowDetails);
+      this.#parts.codeOf(namespace).announce(workflow);
+      this.#parts.onLearned(qualify(namespace, workflow.name), workflow.version);
     }
   }
 

@@ -4,7 +4,7 @@ import type { Logger } from "../base/logger.ts";
 import type { Random } from "../base/random.ts";
 import type { Allocators } from "../cluster/allocators.ts";
 import { CallRouter } from "../cluster/call-router.ts";
-import { formatAbout, leaversAmong, type MemberAbout, rolesOf } from "../cluster/member-about.ts";
+import { formatAbout, leaversAmong, type MemberAbout, type MemberFacts, rolesOf } from "../cluster/member-about.ts";
 import type { MemberEvent } from "../cluster/member-event.ts";
 import type { MemberView } from "../cluster/member-view.ts";
 import { Membership } from "../cluster/membership.ts";
@@ -31,6 +31,7 @@ import { delegate } from "./delegate.ts";
 import { joinStamp } from "./join-stamp.ts";
 import { KnownMembers } from "./known-members.ts";
 import { machineOf } from "./machine-of.ts";
+import { MemberSharing } from "./member-sharing.ts";
 import { MemberListeners } from "./member-listeners.ts";
 import type { MemberRuntime } from "./member-runtime.ts";
 import { memberViews } from "./member-views.ts";
@@ -40,7 +41,7 @@ import { RemoteWorkers, type RemoteWorkersParts, type WorkerServices } from "./r
 import { ShardAnnouncer } from "./shard-announcer.ts";
 import { ShardRenewals } from "./shard-renewals.ts";
 import { SharedDomains } from "./shared-domains.ts";
-import { SlotSharing } from "./slot-sharing.ts";
+import { takeHint } from "./take-hint.ts";
 
 export interface ClusterMemberParts {
   readonly options: ResolvedClusterOptions;
@@ -65,8 +66,8 @@ export interface ClusterMemberParts {
 /** One engine of a cluster: joins membership, shard ownership, calls, shared domains and remote workers. */
 export class ClusterMember implements RegionCluster, CallTransport {
   readonly hostedAttempts: HostedAttempts;
-  /** Slots of other members for attempts that wait here, and of this one for theirs. */
-  readonly slots: SlotSharing;
+  /** Slots and code of other members for instances of this one, and the other way round. */
+  readonly sharing: MemberSharing;
   /** True if the member has joined, or has tried to. */
   hasJoined = false;
   readonly #parts: ClusterMemberParts;
@@ -113,7 +114,7 @@ export class ClusterMember implements RegionCluster, CallTransport {
     });
     this.#renewals = this.#makeRenewals();
     this.hostedAttempts = this.#makeHostedAttempts();
-    this.slots = this.#makeSlotSharing();
+    this.sharing = this.#makeSharing();
     this.#domains = new SharedDomains({
       ...parts,
       members: this.#members,
@@ -133,7 +134,7 @@ export class ClusterMember implements RegionCluster, CallTransport {
       logger,
       timings,
       address: name,
-      about: () => formatAbout(this.#about(), { isLeaving: this.#isLeaving, pool: dispatcher.exchange.slots }),
+      about: () => formatAbout(this.#about(), this.#facts()),
       process: machineOf(store, options),
       newId: () => `${name}:${joinStamp(random.uuid(clock.now()))}`,
       onView: (view) => this.#onView(view),
@@ -157,7 +158,7 @@ export class ClusterMember implements RegionCluster, CallTransport {
       ownedShards: () => this.#keeper.owned,
       handle: (shard, call) => this.#runtime.handler.handle(shard, call),
       answer: async (body) => {
-        const answer = this.slots.answer(body) ?? this.#renewals.answer(body);
+        const answer = this.sharing.answer(body) ?? this.#renewals.answer(body);
         return answer === undefined ? await this.#runtime.answer(body) : await answer.value;
       },
       isAbandoned: ({ from, body }) => this.#isAbandoned(from, body),
@@ -191,13 +192,13 @@ export class ClusterMember implements RegionCluster, CallTransport {
       renew: (shard, renewal, timeoutMs) => this.#renewals.renew(shard, renewal, timeoutMs),
       hint: (member, hint) => this.#router.hint(member, hint),
       hintOwner: (shard, hint) => this.hintOwner(shard, hint),
-      findMissing: (...asked) => this.slots.findMissing(...asked),
+      findMissing: (...asked) => this.sharing.slots.findMissing(...asked),
     });
   }
 
-  #makeSlotSharing(): SlotSharing {
+  #makeSharing(): MemberSharing {
     const { options, ...parts } = this.#parts;
-    return new SlotSharing({
+    return new MemberSharing({
       ...parts,
       timings: options.timings,
       hosted: this.hostedAttempts,
@@ -286,7 +287,7 @@ export class ClusterMember implements RegionCluster, CallTransport {
     // Shards have owners then, and a view shows them, so that first calls need no repetition.
     await this.#views.nextAfter(this.#keeper.whenSettled(), timings.suspectMs);
     this.#domains.quotas.start();
-    this.slots.start();
+    this.sharing.start();
     this.#repeated.every(
       () => (this.#router.isBusConnected ? timings.pollMs : timings.pollWithoutBusMs),
       () => void this.#runtime.region.fetchMessages([...this.#keeper.owned]),
@@ -322,7 +323,7 @@ export class ClusterMember implements RegionCluster, CallTransport {
   /** Releases its shards, delivers the ends of attempts that it hosted for others, and leaves. `STORE_ROLLED_BACK`. */
   async close(): Promise<void> {
     this.#repeated.stop();
-    this.slots.stop();
+    this.sharing.stop();
     this.#domains.quotas.stop();
     this.#isLeaving = true;
     this.#router.hintAll(this.#members.others(), leavingHint(this.id));
@@ -397,6 +398,11 @@ export class ClusterMember implements RegionCluster, CallTransport {
     return { roles: rolesOf(options.ownsShards, runsJobs), isDraining: dispatcher.isDraining, version };
   }
 
+  #facts(): MemberFacts {
+    const { dispatcher, code } = this.#parts;
+    return { isLeaving: this.#isLeaving, pool: dispatcher.exchange.slots, code: code?.hosts.connections ?? 0 };
+  }
+
   onEvent(listener: (event: MemberEvent) => void): () => void {
     return this.#listeners.add(listener);
   }
@@ -414,6 +420,7 @@ export class ClusterMember implements RegionCluster, CallTransport {
     this.#runtime.region.followEpochs(view.shards);
     this.#keeper.follow(view, this.id, leaversAmong(view.members));
     this.#runtime.region.sweepDelegatedAttempts();
+    this.sharing.code?.onView(view);
     this.#views.onView();
   }
 
@@ -438,27 +445,9 @@ export class ClusterMember implements RegionCluster, CallTransport {
   }
 
   #onHint(hint: Hint | undefined): void {
-    switch (hint?.type) {
-      case undefined:
-        return;
-      case "OutboxMessage":
-        return this.#runtime.region.receive(hint.row);
-      case "AbortAttempts":
-        return this.hostedAttempts.drop(hint.attemptIds);
-      case "AttemptProgress":
-        return this.#runtime.region.noteProgress(hint.host, hint.reports);
-      case "FreeSlot":
-        return this.slots.free(hint.ticket);
-      case "MemberLeaving":
-        return this.#keeper.onLeaving(hint.member);
-      case "ShardFreed":
-        return this.#keeper.onFreed(hint.shard);
-      case "ShardOpened":
-        for (const opened of [hint, ...(hint.more ?? [])]) {
-          this.#owners.onOpened({ ...opened, owner: hint.owner });
-          this.#keeper.onOpened(opened.shard);
-        }
-    }
+    if (hint === undefined) return;
+    const { sharing, hostedAttempts: hosted } = this;
+    takeHint(hint, { region: this.#runtime.region, hosted, sharing, keeper: this.#keeper, owners: this.#owners });
   }
 
   /** The cluster has removed this member: others own its shards, and run its attempts again. */
@@ -475,7 +464,7 @@ export class ClusterMember implements RegionCluster, CallTransport {
     this.#keeper.dropAll();
     this.#runtime.region.loseAll(error);
     this.hostedAttempts.clear();
-    this.slots.clear();
+    this.sharing.clear();
     this.#domains.quotas.dropAll();
     this.#parts.dispatcher.interruptAll();
   }

@@ -36,6 +36,7 @@ const hintTypes: { readonly [T in Hint["type"]]: true } = {
   AbortAttempts: true,
   AttemptProgress: true,
   FreeSlot: true,
+  CodeTurnsOver: true,
   MemberLeaving: true,
   ShardFreed: true,
   ShardOpened: true,

@@ -145,6 +145,8 @@ export type Hint =
   | { readonly type: "AttemptProgress"; readonly host: string; readonly reports: readonly AttemptProgress[] }
   /** The owner does not need a slot that was offered to it. */
   | { readonly type: "FreeSlot"; readonly ticket: string }
+  /** Answers to these questions about code are not wanted any more. */
+  | { readonly type: "CodeTurnsOver"; readonly owner: string; readonly numbers: readonly number[] }
   | { readonly type: "MemberLeaving"; readonly member: string }
   | { readonly type: "ShardFreed"; readonly shard: number }
   /** `more`: other shards that were opened at about the same time. */

@@ -7,4 +7,6 @@ export interface CodeRuntime extends RunServices {
   find(workflow: string, version: string): CodeWorkflow | undefined;
   /** Hosts of code that this process does not have; undefined where none can connect. */
   readonly hosts?: CodeHosts | undefined;
+  /** Reads which workflows were announced to other members; undefined where there are none. Never rejects. */
+  readonly learn?: (() => Promise<void>) | undefined;
 }

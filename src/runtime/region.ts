@@ -7,6 +7,7 @@ import { Fenced, type OutboxRow, type ShardClaim, type ShardRow } from "../store
 import { type AttemptHosting, instanceOf } from "./delegated-attempts.ts";
 import type { AttemptProgress, Hint } from "./call.ts";
 import type { CodeHost } from "../dispatch/code-host.ts";
+import type { NeededCode } from "../dispatch/code-hosts.ts";
 import { CodeActor } from "./code-actor.ts";
 import { noHosting } from "./hosted-attempts.ts";
 import { restoreGates, unfinishedInstances } from "./gated-instances.ts";
@@ -275,6 +276,19 @@ export class Region {
     for (const shard of this.#open()) {
       for (const { actor } of shard.instances.entries) if (actor instanceof CodeActor) actor.onCodeHosted(host);
     }
+  }
+
+  /** The code of instances that was stopped, and is not in this process. */
+  stoppedCode(): NeededCode[] {
+    const stopped = new Map<string, NeededCode>();
+    for (const shard of this.#open()) {
+      for (const { actor } of shard.instances.entries) {
+        if (!(actor instanceof CodeActor) || actor.code.remote === undefined || actor.attention === undefined) continue;
+        const { name: workflow, version } = actor.definition;
+        stopped.set(`${version} ${workflow}`, { workflow, version });
+      }
+    }
+    return [...stopped.values()];
   }
 
   /** Removes those of the ended instances that live on shards of this member. */

@@ -1,4 +1,3 @@
-import { assert } from "../base/assert.ts";
 import { EngineError } from "../base/error.ts";
 import { namespaceOf, qualify } from "../base/namespace.ts";
 import { isArrival } from "../code/code-arrival.ts";
@@ -16,20 +15,16 @@ import type {
   TurnQuestion,
   TurnSteps,
 } from "../kernel/code/turn-question.ts";
-import { mapPayloads, payloadRefsIn } from "../kernel/event-payloads.ts";
 import type { Event, KeptEvent, KeptUpdate } from "../kernel/event.ts";
-import type { Payload, PayloadRef } from "../kernel/payload.ts";
 import type { HistoryRow } from "../stores/store.ts";
 import type { ActorTurn, InstanceActor } from "./instance-actor.ts";
 import type { InputMessage, Message, QueryMessage } from "./message.ts";
+import { QuestionHistory } from "./question-history.ts";
 import { CrashLoop } from "./reaction-caution.ts";
 import { hasArrival, hasReferences, lengthOf, since, turnsOf } from "./turn-events.ts";
 
 /** News above this many characters are left out of a question, and read with the history. */
 const newsLengthMax = 1_000_000;
-/** A page of a history ends after this many characters, or events. */
-const pageLengthMax = 500_000;
-const pageEventsMax = 1000;
 const queriesMax = 100;
 
 const wake: QueryMessage = {
@@ -82,13 +77,19 @@ export class RemoteCode implements TurnOwner {
   #reply: QueryReply | undefined;
   #warmHost: CodeHost | undefined;
   #losses = 0;
-  /** The history of the open question, once a host has read it. */
-  #past: Promise<TurnEvents[]> | undefined;
+  /** The history of the open question. */
+  #past: QuestionHistory;
   #since: number | undefined;
 
   constructor(actor: InstanceActor<CodeMachine>, hosts: CodeHosts) {
     this.#actor = actor;
     this.#hosts = hosts;
+    this.#past = this.#newPast();
+  }
+
+  #newPast(): QuestionHistory {
+    const { shard, key } = this.#actor;
+    return new QuestionHistory(shard, key);
   }
 
   /** True while the code has something to do. */
@@ -214,7 +215,7 @@ export class RemoteCode implements TurnOwner {
     this.#asked = undefined;
     this.#open = undefined;
     this.#answer = undefined;
-    this.#past = undefined;
+    this.#past = this.#newPast();
   }
 
   // The question
@@ -241,7 +242,7 @@ export class RemoteCode implements TurnOwner {
     // Turns that are noted while values are read are not durable, and none of this question.
     const news = [...this.#news];
     if (!hasReferences(news)) return this.#put(asked, news);
-    this.#withTexts(news).then(
+    this.#past.withTexts(news).then(
       (texts) => this.#put(asked, texts),
       (error: unknown) => {
         if (this.#asked === asked) shard.onReadFailed(this.#actor, error);
@@ -253,55 +254,24 @@ export class RemoteCode implements TurnOwner {
     if (this.#asked !== asked) return;
     const isShort = lengthOf(news) <= newsLengthMax;
     const question: TurnQuestion = { ...asked.question, news: isShort ? news : undefined };
-    this.#open = this.#hosts.ask(question, { owner: this, losses: this.#losses, warmHost: this.#warmHost });
+    this.#open = this.#hosts.ask(question, {
+      owner: this,
+      key: this.#actor.key,
+      losses: this.#losses,
+      warmHost: this.#warmHost,
+    });
     // A host may answer at once.
     if (this.#open.isOver) this.#open = undefined;
   }
 
   async history(question: TurnQuestion, from: number): Promise<HistoryPage | undefined> {
     try {
-      return await this.#readPage(question, from);
+      return await this.#past.page(question, from);
     } catch (error) {
       // Values of a question that is over may be gone: its answer began a new generation, or its shard has another owner.
       if (this.#open?.question === question) this.#actor.shard.onReadFailed(this.#actor, error);
       return undefined;
     }
-  }
-
-  async #readPage({ first, events }: TurnQuestion, from: number): Promise<HistoryPage> {
-    const past = await (this.#past ??= this.#readPast());
-    const turns: TurnEvents[] = [];
-    let [next, length, count] = [Math.max(from, first), 0, 0];
-    for (const turn of since(past, next)) {
-      if (turn.firstEvent >= events || length > pageLengthMax || count > pageEventsMax) break;
-      const cut = { ...turn, events: turn.events.slice(0, events - turn.firstEvent) };
-      const [withTexts] = await this.#withTexts([cut]);
-      if (withTexts === undefined) break;
-      turns.push(withTexts);
-      length += lengthOf([withTexts]);
-      count += withTexts.events.length;
-      next = withTexts.firstEvent + withTexts.events.length;
-    }
-    return { turns, next };
-  }
-
-  async #readPast(): Promise<TurnEvents[]> {
-    const { shard, key } = this.#actor;
-    return turnsOf(await shard.readHistory(key));
-  }
-
-  async #withTexts(turns: readonly TurnEvents[]): Promise<TurnEvents[]> {
-    const refs = turns.flatMap(({ events }) => events.flatMap((event) => payloadRefsIn(event).map(({ ref }) => ref)));
-    if (refs.length === 0) return [...turns];
-    const texts = await this.#readTexts(refs);
-    const textOf = (payload: Payload): Payload => (typeof payload === "object" ? textIn(texts, payload) : payload);
-    return turns.map((turn) => ({ ...turn, events: turn.events.map((event) => mapPayloads(event, textOf)) }));
-  }
-
-  async #readTexts(refs: readonly number[]): Promise<Map<number, string>> {
-    const { shard, key } = this.#actor;
-    const texts = await shard.readPayloads(key, refs);
-    return new Map(refs.map((ref, place) => [ref, texts[place] as string]));
   }
 
   // The answer
@@ -353,6 +323,14 @@ export class RemoteCode implements TurnOwner {
       const message = `a worker answered with steps that cannot be: ${problem}`;
       return this.#takeFailure(asked, { code: "WORKFLOW_CHANGED", message }, open, taker);
     }
+    const { learn } = this.#actor.shard.code;
+    if (learn === undefined || this.#lackingChild(answer.steps) === undefined)
+      return this.#takeKnown(asked, answer, open, taker);
+    return learn().then(() => this.#takeKnown(asked, answer, open, taker));
+  }
+
+  /** Takes steps whose children this process should know. */
+  #takeKnown(asked: Asked, answer: TurnSteps, open: ActorTurn, taker: AnswerTaker): Promise<void> | undefined {
     const lacking = this.#lackingChild(answer.steps);
     if (lacking !== undefined) return this.#takeFailure(asked, unknownChild(lacking), open, taker);
     const beyond = since(this.#news, asked.question.events);
@@ -361,7 +339,7 @@ export class RemoteCode implements TurnOwner {
       this.#takeSteps(asked, answer, answer.steps, open, taker);
       return undefined;
     }
-    return this.#withTexts(beyond).then((turns) => {
+    return this.#past.withTexts(beyond).then((turns) => {
       const completed = completeContinue(last, turns);
       this.#takeSteps(asked, answer, [...answer.steps.slice(0, -1), completed], open, taker);
     });
@@ -473,12 +451,6 @@ function completeContinue(step: Extract<Step, { type: "continue" }>, beyond: rea
 
 function keptOf({ name, data }: KeptEvent): KeptEvent {
   return { name, ...(data !== undefined && { data }) };
-}
-
-function textIn(texts: ReadonlyMap<number, string>, { ref }: PayloadRef): string {
-  const text = texts.get(ref);
-  assert(text !== undefined, "every value of an event is read before the event is sent");
-  return text;
 }
 
 function isKept({ type }: Event): boolean {

@@ -14,6 +14,11 @@ export interface CodeAnswerer {
 interface Read {
   readonly from: number;
   readonly resolve: (page: HistoryPage) => void;
+  readonly reject: (error: Error) => void;
+}
+
+interface Open {
+  read: Read | undefined;
 }
 
 /** The questions about code that a worker was asked over its present connection. Those of earlier ones are asked again. */
@@ -21,7 +26,7 @@ export class AskedTurns {
   readonly #code: CodeAnswerer;
   readonly #logger: Logger;
   readonly #send: (message: WorkerMessage) => void;
-  readonly #open = new Map<number, { read: Read | undefined }>();
+  readonly #open = new Map<number, Open>();
 
   constructor(parts: { code: CodeAnswerer; logger: Logger; send: (message: WorkerMessage) => void }) {
     this.#code = parts.code;
@@ -34,19 +39,26 @@ export class AskedTurns {
   }
 
   onReconnect(): void {
-    this.#open.clear();
+    for (const turn of this.#open.keys()) this.#close(turn);
+  }
+
+  /** The code waits for no history that will not come: the next question about its instance would wait behind it. */
+  #close(turn: number): void {
+    const open = this.#open.get(turn);
+    this.#open.delete(turn);
+    open?.read?.reject(new Error("the question is not open any more"));
   }
 
   onAsked({ turn, question }: TurnAsked): void {
     if (this.#open.has(turn)) return;
-    const open = { read: undefined as Read | undefined };
+    const open: Open = { read: undefined };
     this.#open.set(turn, open);
     const { generation, events, steps } = question;
     const isOpen = (): boolean => this.#open.get(turn) === open;
     const read = (from: number): Promise<HistoryPage> => {
-      if (!isOpen()) return Promise.reject(new Error("the question was asked over a connection that is gone"));
-      const { promise, resolve } = Promise.withResolvers<HistoryPage>();
-      open.read = { from, resolve };
+      if (!isOpen()) return Promise.reject(new Error("the question is not open any more"));
+      const { promise, resolve, reject } = Promise.withResolvers<HistoryPage>();
+      open.read = { from, resolve, reject };
       this.#send({ type: "HistoryAsked", turn, from });
       return promise;
     };
@@ -70,7 +82,7 @@ export class AskedTurns {
   }
 
   onWithdrawn(turn: number): void {
-    this.#open.delete(turn);
+    this.#close(turn);
   }
 
   /** Asks again for parts of histories that have not come. */

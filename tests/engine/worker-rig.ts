@@ -1,6 +1,7 @@
 import type { TestContext } from "node:test";
 import { JobRegistry } from "../../src/authoring/job-registry.ts";
-import type { Job, Link, LinkListener } from "../../src/index.ts";
+import type { CodeWorkflow, Job, Link, LinkListener } from "../../src/index.ts";
+import { workerCodeOf } from "../../src/remote-worker/worker-code.ts";
 import { SeededRandom } from "../../src/testing.ts";
 import { RemoteWorker } from "../../src/worker/remote-worker.ts";
 import { MemberClock } from "./cluster-clock.ts";
@@ -10,6 +11,9 @@ import { LogBook } from "../../src/testing/log-book.rig.ts";
 interface RigWorkerOptions {
   readonly members: readonly RigMember[];
   readonly jobs: readonly Job[];
+  readonly workflows?: readonly CodeWorkflow[];
+  /** Code that stays in memory. */
+  readonly runsMax?: number;
   readonly slots?: number;
   readonly tags?: readonly string[];
 }
@@ -24,7 +28,8 @@ export class RigWorker {
   #link: MemoryLink | undefined;
   #isIsolated = false;
 
-  private constructor(rig: EngineClusterRig, { members, jobs, slots = 5, tags = [] }: RigWorkerOptions) {
+  private constructor(rig: EngineClusterRig, options: RigWorkerOptions) {
+    const { members, jobs, slots = 5, tags = [], workflows = [], runsMax = 100 } = options;
     this.#rig = rig;
     this.#members = members;
     this.#clock = new MemberClock(rig.clock);
@@ -37,6 +42,7 @@ export class RigWorker {
       connect: (listener) => this.#connect(listener),
       slots,
       tags,
+      code: workerCodeOf({ workflows, clock: this.#clock, logger: this.log, turnsMax: 100, runsMax }),
     });
   }
 
@@ -74,6 +80,14 @@ export class RigWorker {
   async goTo(member: RigMember): Promise<void> {
     this.#members = [member, ...this.#members.filter((other) => other !== member)];
     this.loseLink();
+    await this.untilConnected();
+  }
+
+  /** As `goTo`, and the member that it leaves notices. */
+  async leaveFor(member: RigMember): Promise<void> {
+    this.#members = [member, ...this.#members.filter((other) => other !== member)];
+    this.#link?.close();
+    this.#link?.listener.onClosed();
     await this.untilConnected();
   }
 

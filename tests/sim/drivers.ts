@@ -1,4 +1,4 @@
-import { isCodeWorkflow } from "../../src/authoring/code-workflow.ts";
+import { type CodeWorkflow, isCodeWorkflow } from "../../src/authoring/code-workflow.ts";
 import { TaskBuilder } from "../../src/authoring/task-builder.ts";
 import { UpdateFailed } from "../../src/engine/update-failed.ts";
 import type { InstanceView } from "../../src/views/instance-view.ts";
@@ -151,7 +151,9 @@ export class Driver {
     if (!isCodeWorkflow(workflow)) throw new TypeError("only code can be signaled");
     const { instanceId, marker } = about;
     const event = { name: "note", data: { ...note, marker } };
-    return (await engine.signalWithStart(workflow, { instanceId, input: { ...params, marker }, event })).instanceId;
+    return (
+      await engine.signalWithStart(knownTo(engine, workflow), { instanceId, input: { ...params, marker }, event })
+    ).instanceId;
   }
 
   /** The id makes all tries idempotent, unless a finished instance may be followed by another: then each try counts. */
@@ -195,7 +197,7 @@ export class Driver {
   ): Promise<string> {
     const { workflow, params, maxConcurrentTasks } = this.#scenario;
     if (isCodeWorkflow(workflow)) {
-      return (await engine.startWorkflow(workflow, { ...params, marker }, options)).instanceId;
+      return (await engine.startWorkflow(knownTo(engine, workflow), { ...params, marker }, options)).instanceId;
     }
     const run = await engine.submitWorkflow(workflow, {
       ...options,
@@ -405,4 +407,10 @@ async function updated(
     if (error instanceof UpdateFailed) return { failed: error.failure.message };
     throw error;
   }
+}
+
+/** The workflow as a process starts it that has its code, or knows it from workers. */
+function knownTo(engine: EngineNamespace, workflow: CodeWorkflow): CodeWorkflow {
+  const known = engine.findWorkflow(workflow.name);
+  return known !== undefined && isCodeWorkflow(known) && known.version === workflow.version ? known : workflow;
 }

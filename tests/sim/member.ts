@@ -28,8 +28,8 @@ export interface MemberLifeParts extends Omit<LifeParts, "role" | "machine"> {
   readonly mutation: Mutation | undefined;
   /** Options that are not specific to one process. */
   readonly options: (life: Life) => Partial<EngineOptions>;
-  /** Code that this process gets some time after its start. */
-  readonly late: { readonly workflows: readonly CodeWorkflow[]; readonly afterMs: number };
+  /** Code that this process gets some time after its start, or never. */
+  readonly late: { readonly workflows: readonly CodeWorkflow[]; readonly afterMs: number | undefined };
 }
 
 /** One process with an engine. */
@@ -91,7 +91,7 @@ export class MemberLife extends Life implements StoreUser {
   async start(): Promise<void> {
     await this.engine.start();
     const { workflows, afterMs } = this.#late;
-    if (workflows.length > 0) this.clock.after(afterMs, () => void this.#deploy(workflows));
+    if (workflows.length > 0 && afterMs !== undefined) this.clock.after(afterMs, () => void this.#deploy(workflows));
   }
 
   async #deploy(workflows: readonly CodeWorkflow[]): Promise<void> {

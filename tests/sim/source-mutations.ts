@@ -56,6 +56,49 @@ export const sourceMutations: readonly Mutation[] = [
     },
   },
   {
+    name: "unnoticed-losses-elsewhere",
+    about: "The owner of a question about code does not hear that the worker of another member was lost with it.",
+    needsCluster: true,
+    needsWorkers: true,
+    profile: "crashes",
+    source: {
+      file: "src/member/foreign-turns.ts",
+      find: '    this.finish({ state: "lost" }, undefined);\n',
+      replace: "",
+    },
+  },
+  {
+    name: "mixed-up-questions",
+    about: "A member takes two questions about code of one owner for the same one.",
+    needsCluster: true,
+    needsWorkers: true,
+    source: {
+      file: "src/member/foreign-turns.ts",
+      find: "return `${owner} ${number}`;",
+      replace: "return `${owner} ${number % 2}`;",
+    },
+  },
+  {
+    name: "uncut-histories",
+    about: "A worker that replays code gets events that were recorded after its question.",
+    needsWorkers: true,
+    source: {
+      file: "src/runtime/question-history.ts",
+      find: "events: turn.events.slice(0, events - turn.firstEvent) };",
+      replace: "events: turn.events.slice(0, events + turn.firstEvent) };",
+    },
+  },
+  {
+    name: "forgotten-arrivals",
+    about: "Code on a worker begins anew without the events that arrived while it was asked.",
+    needsWorkers: true,
+    source: {
+      file: "src/runtime/remote-code.ts",
+      find: "!beyond.some(({ events }) => events.some(isKept))",
+      replace: "beyond.length >= 0",
+    },
+  },
+  {
     name: "leaking-namespace",
     about: "A call in one namespace reaches the instance of that id in the default one.",
     source: {

@@ -222,6 +222,7 @@ export class World implements FaultyWorld {
     }
     const restore = this.#isRestored ? this.#makeRestore() : undefined;
     const work = this.#play();
+    if (this.#hasCodeOnWorkersOnly) for (const member of this.members) void this.#replace(member);
     this.#watchers.start();
     await faults.run();
     faults.end();
@@ -231,6 +232,18 @@ export class World implements FaultyWorld {
       this.recorder.recordProblem("the work did not end after the faults had");
     for (const machine of this.#inOrderOfEnd()) await this.supervisor.stopForGood(machine);
     scheduler.after(0, undefined, () => void (this.#isOver = true));
+  }
+
+  /** In some of the runs with workers, members have the code of workflows in their first lives only. */
+  get #hasCodeOnWorkersOnly(): boolean {
+    const { lacksCode } = this.#setting;
+    return lacksCode === true && this.workers.length > 0 && this.#random.fork("code on workers").isLucky(0.6);
+  }
+
+  async #replace(member: Member): Promise<void> {
+    const random = this.#random.fork(`replacement of ${member.name}`);
+    await this.scheduler.sleep(random.within(500, 5000));
+    await this.supervisor.leave(member, random.within(100, 1000));
   }
 
   #makeRestore(): Restore {
@@ -396,13 +409,15 @@ export class World implements FaultyWorld {
   }
 
   /**
-   * Draws the code that a process lacks at first: if code is missing at all, half of the processes lack some. The first
-   * processes have all code, because a workflow that no process ever had is in no store and cannot be started as a
+   * Draws the code that a process lacks at first: if code is missing at all, half of the processes lack some, or it is on
+   * workers only and each lacks most of it for ever. The first processes have all code, because a workflow that no process ever had is in no store and cannot be started as a
    * child.
    */
   #drawLate(random: SimRandom): MemberLifeParts["late"] {
     const isFirst = this.recorder.lives.length < this.members.length + this.workers.length;
     const hasWorkers = this.workers.length > 0;
+    if (this.#hasCodeOnWorkersOnly && !isFirst)
+      return { workflows: codeWorkflows.filter(() => random.isLucky(0.9)), afterMs: undefined };
     const isComplete = !this.#setting.lacksCode || isFirst || random.isLucky(0.5);
     const workflows = isComplete ? [] : codeWorkflows.filter(() => random.isLucky(0.3));
     return { workflows, afterMs: random.waitMs(hasWorkers ? 15_000 : 4000) };
