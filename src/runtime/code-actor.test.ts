@@ -54,6 +54,22 @@ describe("an instance of code", () => {
     assert.equal(shard.life.machine.state.output, "[1,2]");
   });
 
+  test("whose history cannot be read while its shard closes leaves inputs unread, and rejects queries", async () => {
+    const shard = await CodeShard.having(two);
+    await shard.turn(startInput);
+    const life = shard.revive();
+    life.code.forgetPast();
+    shard.readHistory = () => Promise.reject(new EngineError("STORE_UNAVAILABLE", "the store is away"));
+    shard.isStopping = true;
+    const query = Promise.withResolvers<void>();
+    const inputs = [{ input: raise("go") }, { input: shard.done(0) }];
+    for (const message of [...inputs, { query: () => undefined, reply: query }]) life.tell(message);
+    await shard.prepare();
+    assert.throws(() => life.openTurn(), { code: "STORE_UNAVAILABLE" });
+    await assert.rejects(query.promise, { code: "STORE_UNAVAILABLE" });
+    assert.deepEqual(life.inbox, inputs);
+  });
+
   test("writes nothing when it is brought back and nothing is new", async () => {
     const shard = await CodeShard.having(two);
     await shard.turn(startInput);

@@ -111,11 +111,19 @@ export class CodePreparation implements ArrivalsListener, RunOwner {
       this.#code.remote?.noteTurn(open, this.#actor.eventCount);
       return this.#actor.closeTurn(open);
     } catch (error) {
-      // While the shard closes, messages stay unread: results of attempts are then reported to its next owner.
-      if (this.#actor.shard.isStopping) this.#actor.inbox.unshift(...(open?.messages ?? []));
+      if (this.#actor.shard.isStopping) this.#leaveUnread(open?.messages ?? [], error);
       else open?.fail(error);
       throw error;
     }
+  }
+
+  /**
+   * While the shard closes, inputs stay unread: results of attempts are then reported to its next owner. Queries are
+   * rejected, because the delivery of a message that the shard waits for may wait for the answer.
+   */
+  #leaveUnread(messages: readonly Message[], error: unknown): void {
+    this.#actor.inbox.unshift(...messages.filter((message) => "input" in message));
+    for (const message of messages) if ("query" in message) message.reply.reject(error);
   }
 
   // Reactions that are recorded before they run

@@ -74,7 +74,7 @@ export class RigShard implements ActorShard {
   readonly token: FencingToken;
   readonly limits = defaultLimits;
   readonly completionTokens = { issue: () => "token" };
-  readonly isStopping = false;
+  isStopping = false;
   readonly expressions = new Expressions();
   readonly clock = new TestClock();
   readonly random = new SeededRandom(1);

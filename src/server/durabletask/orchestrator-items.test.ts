@@ -58,8 +58,11 @@ async function asked(seen: number, queries: readonly TurnQuery[] = []) {
       news: undefined,
       queries,
     },
+    key: 1,
+    losses: 0,
     history: () => Promise.resolve({ turns, next: 4 }),
     answer: (answer) => answers.push(answer),
+    giveBack: () => assert.fail("it was answered"),
   };
   host.ask(turn);
   await setImmediate();
