@@ -37,18 +37,24 @@ export async function killServer({ child }: ServerProcess): Promise<void> {
   await once(child, "exit");
 }
 
-/** Registers orchestrations that are in the middle of something at any time. Returns what ran how often. */
-export function addLongOrchestrations(worker: TaskHubWorker, { whenAll }: Tasks): Map<string, number> {
+/**
+ * Registers orchestrations that are in the middle of something at any time. Returns what ran how often. `flaky` fails once,
+ * on whichever worker with the same `mood`.
+ */
+export function addLongOrchestrations(
+  worker: TaskHubWorker,
+  { whenAll }: Tasks,
+  mood = { hasFailed: false },
+): Map<string, number> {
   const runs = new Map<string, number>();
   worker.addNamedActivity("work", async (_context, name: string) => {
     runs.set(name, (runs.get(name) ?? 0) + 1);
     await new Promise((resolve) => setTimeout(resolve, 150));
     return name;
   });
-  let hasFailed = false;
   worker.addNamedActivity("flaky", () => {
-    if (hasFailed) return "mended";
-    hasFailed = true;
+    if (mood.hasFailed) return "mended";
+    mood.hasFailed = true;
     throw new Error("not yet");
   });
   worker.addNamedOrchestrator("fan", async function* (ctx: Orchestration) {

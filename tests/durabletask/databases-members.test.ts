@@ -11,9 +11,10 @@ test("8.5 orchestrations go on when one of two members is killed", { timeout: 24
   const first = await startServer(t, { folder: temporaryFolder(t), database });
   const second = await startServer(t, { folder: temporaryFolder(t), database });
   const tasks = await tasksOf("@microsoft/durabletask-js");
+  const mood = { hasFailed: false };
   for (const { port } of [first, second]) {
     const worker = await microsoftWorker(port);
-    addLongOrchestrations(worker, tasks);
+    addLongOrchestrations(worker, tasks, mood);
     await worker.start();
     t.after(() => worker.stop());
   }
