@@ -56,18 +56,6 @@ export const sourceMutations: readonly Mutation[] = [
     },
   },
   {
-    name: "unnoticed-losses-elsewhere",
-    about: "The owner of a question about code does not hear that the worker of another member was lost with it.",
-    needsCluster: true,
-    needsWorkers: true,
-    profile: "crashes",
-    source: {
-      file: "src/member/foreign-turns.ts",
-      find: '    this.finish({ state: "lost" }, undefined);\n',
-      replace: "",
-    },
-  },
-  {
     name: "mixed-up-questions",
     about: "A member takes two questions about code of one owner for the same one.",
     needsCluster: true,
@@ -75,7 +63,7 @@ export const sourceMutations: readonly Mutation[] = [
     source: {
       file: "src/member/foreign-turns.ts",
       find: "return `${owner} ${number}`;",
-      replace: "return `${owner} ${number % 2}`;",
+      replace: "return owner;",
     },
   },
   {
@@ -84,8 +72,9 @@ export const sourceMutations: readonly Mutation[] = [
     needsWorkers: true,
     source: {
       file: "src/runtime/question-history.ts",
-      find: "events: turn.events.slice(0, events - turn.firstEvent) };",
-      replace: "events: turn.events.slice(0, events + turn.firstEvent) };",
+      find: "if (turn.firstEvent >= events || length > pageLengthMax || count > pageEventsMax) break;\n      if (turn.firstEvent !== next) return undefined;\n      const cut = { ...turn, events: turn.events.slice(0, events - turn.firstEvent) };",
+      replace:
+        "if (length > pageLengthMax || count > pageEventsMax) break;\n      const cut = { ...turn, events: turn.events.slice(0, events - turn.firstEvent > 0 ? undefined : 1000) };",
     },
   },
   {
