@@ -382,8 +382,8 @@ export const sourceMutations: readonly Mutation[] = [
     needsWorkers: true,
     source: {
       file: "src/runtime/hosted-attempts.ts",
-      find: "if (!unwanted.has(id)) lease.renewedAt = askedAt;",
-      replace: "if (!unwanted.has(id)) lease.renewedAt = clock.monotonic();",
+      find: "lease.renewedAt = askedAt;",
+      replace: "lease.renewedAt = clock.monotonic();",
     },
   },
   {
