@@ -73,6 +73,24 @@ class Rig {
 const away = new EngineError("STORE_UNAVAILABLE", "the store is away");
 
 describe("changes of an instance", () => {
+  test("that are missing between others which came while a history was read are read as well", async () => {
+    const rig = new Rig();
+    rig.history = [change(0), change(1), change(2)];
+    rig.onHeard = () => {
+      if (rig.heard.at(-1) === "2") rig.history = [0, 1, 2, 3, 4].map((turn) => change(turn));
+    };
+    rig.take(0, 2, 4);
+    await rig.settle();
+    assert.deepEqual([rig.heard, rig.reads], [["0", "1", "2", "3", "4"], 2]);
+  });
+
+  test("that are in no history are left out", async () => {
+    const rig = new Rig();
+    rig.take(0, 2, 4);
+    await rig.settle();
+    assert.deepEqual([rig.heard, rig.reads], [["0", "2", "4"], 2]);
+  });
+
   test("are passed on as they come, and each once", () => {
     const rig = new Rig();
     rig.take(0, 1, 1, 0, 2);

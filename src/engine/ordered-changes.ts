@@ -125,12 +125,37 @@ export class OrderedChanges {
   }
 
   async #readAll(instanceId: string): Promise<void> {
+    let waitedBefore: number;
     do {
       this.#mustReread.delete(instanceId);
-      while (!this.#isStopped && !(await this.#read(instanceId))) await this.pause();
+      for (;;) {
+        waitedBefore = this.#waiting.get(instanceId)?.length ?? 0;
+        if (this.#isStopped || (await this.#read(instanceId))) break;
+        await this.pause();
+      }
       if (this.#isStopped) return;
-    } while (this.#mustReread.has(instanceId));
-    this.release(instanceId);
+    } while (this.#mustReread.has(instanceId) || !this.#releaseUntilGap(instanceId, waitedBefore));
+  }
+
+  /**
+   * Delivers what waits, but not beyond turns that are missing before a change that came while the history was read: they
+   * may be in it now. What waited before is in the history, or no longer. Returns whether everything is delivered.
+   */
+  #releaseUntilGap(instanceId: string, waitedBefore: number): boolean {
+    const waiting = this.#waiting.get(instanceId) ?? [];
+    // A listener may add to them.
+    for (let place = 0; place < waiting.length; place++) {
+      const change = waiting[place] as InstanceChange;
+      const last = this.#places.get(instanceId);
+      if (!isAfter(change, last)) continue;
+      if (place >= waitedBefore && !this.#isNext(change, last)) {
+        this.#waiting.set(instanceId, waiting.slice(place));
+        return false;
+      }
+      this.#deliver(change);
+    }
+    this.#waiting.delete(instanceId);
+    return true;
   }
 
   /** False if the history could not be read. */

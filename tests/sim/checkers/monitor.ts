@@ -32,13 +32,15 @@ function checkRepeats({ tasks }: MonitorAnswer): string[] {
 }
 
 /** A former owner may answer as long as its lease lasts, and a worker may run as long as its own. */
-function checkEnds(evidence: Evidence, { invoked }: ClientCall, { state, tasks }: MonitorAnswer): string[] {
+function checkEnds(evidence: Evidence, { invoked, answered = invoked }: ClientCall, answer: MonitorAnswer): string[] {
+  const { state, tasks } = answer;
   const { suspectMs, lostMs, workerLostMs } = evidence.setting.timings;
   const graceMs = suspectMs + lostMs + stopMs + (state === "running" ? workerLostMs : 0);
   const history = commitHistoryOf(evidence);
   return tasks.flatMap((task) => {
     const events = history.livesOf(task.instanceId).flatMap((instance) => eventsOf(instance));
-    const last = events.findLast(({ landed }) => isBefore(landed, invoked));
+    // An instance that was reopened meanwhile has tasks again.
+    const last = events.findLast(({ landed }) => isBefore(landed, answered));
     if (last?.event.type !== "InstanceEnded" || last.landed.at > invoked.at - graceMs) return [];
     return [`has ${placeOf(task)}, which had ended at ${last.landed.at.toFixed(0)}, as ${state}`];
   });
