@@ -84,7 +84,7 @@ describe("a DAG that is registered later", () => {
       engine.registerWorkflow(workflow("late", task("a", "work"))),
       says("JOB_MISSING", /job "work"/),
     );
-    assert.deepEqual(engine.listWorkflows(), [{ name: "late", version: undefined, kind: "dag" }]);
+    assert.deepEqual(engine.listWorkflows(), [{ name: "late", version: undefined, kind: "dag", isHere: true }]);
     engine.registerJobFunction("work", () => 1);
     await engine.registerWorkflow(workflow("late", task("a", "work")));
     assert.notEqual(engine.listWorkflows()[0]?.version, undefined);
