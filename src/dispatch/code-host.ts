@@ -42,6 +42,6 @@ export interface CodeHost {
   readonly freeTurns: number;
   /** Repeats the question to the other end until it is answered or withdrawn. Never throws. */
   ask(turn: AskedTurn): void;
-  /** The answer is not wanted any more: the instance has ended, or its shard has another owner. */
+  /** The answer is not wanted any more: another host has given it, the instance has ended, or its shard has another owner. */
   withdraw(turn: AskedTurn): void;
 }

@@ -36,7 +36,7 @@ class Host implements CodeHost {
 
   /** Answers its first question. */
   answer(): void {
-    this.asked.shift()?.answer(nothing);
+    this.asked.shift()?.answer(nothing, this);
   }
 }
 
@@ -127,6 +127,7 @@ describe("questions about code", () => {
     rig.connect(b);
     assert.deepEqual([names(a), names(b), rig.losses], [["1"], ["1"], []]);
     b.answer();
+    assert.deepEqual([a.withdrawn.length, b.withdrawn.length], [1, 0]);
     a.answer();
     assert.equal(rig.answers.length, 1);
   });

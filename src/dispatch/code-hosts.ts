@@ -50,11 +50,13 @@ export class OpenTurn implements AskedTurn {
 
   answer(answer: TurnAnswer, by?: CodeHost): void {
     if (this.isOver) return;
-    const [host] = this.hosts;
-    // Another member repeats a question until it hears that it is over.
-    for (const other of this.hosts) if (other.isElsewhere === true && other !== by) other.withdraw(this);
+    const [first] = this.hosts;
+    const host = by ?? first;
+    // Others repeat the question until they hear that it is over. A worker that gets it when it is back may wait for a
+    // history that is gone.
+    for (const other of this.hosts) if (other !== host) other.withdraw(this);
     this.end();
-    this.#owner.onAnswer(answer, by ?? host);
+    this.#owner.onAnswer(answer, host);
   }
 
   giveBack(host: CodeHost, why: GivenBack): void {

@@ -135,12 +135,12 @@ export class OrchestratorHost implements CodeHost {
       ...(update !== undefined && { updateRefusal: noHandlers }),
       canCancel: true,
     };
-    turn.answer(answer);
+    turn.answer(answer, this);
   }
 
   #fail(turn: AskedTurn, message: string): void {
     this.#open.delete(turn);
-    turn.answer({ failure: { code: "WORKFLOW_UNKNOWN", message } });
+    turn.answer({ failure: { code: "WORKFLOW_UNKNOWN", message } }, this);
   }
 }
 
