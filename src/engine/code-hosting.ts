@@ -2,6 +2,7 @@ import type { CodeWorkflow } from "../authoring/code-workflow.ts";
 import { assert } from "../base/assert.ts";
 import { EngineError } from "../base/error.ts";
 import type { CodeHost } from "../dispatch/code-host.ts";
+import { checkGivenId } from "./argument-check.ts";
 import type { Assembly } from "./assembly.ts";
 import { CodeForks, type ForkSource } from "./code-forks.ts";
 import { CodeStarts } from "./code-starts.ts";
@@ -60,9 +61,10 @@ export class CodeHosting {
 
   /**
    * Starts code with a part of the past of another instance, and returns the id of the new one. `INSTANCE_UNKNOWN`,
-   * `INSTANCE_STATE` for a DAG, `INSTANCE_EXISTS`, and what `choose` throws.
+   * `INSTANCE_STATE` for a DAG, `INSTANCE_EXISTS`, `OPTION_INVALID` for the id, and what `choose` throws.
    */
   async fork(sourceId: string, instanceId: string | undefined, choose: ChoosePast): Promise<string> {
+    if (instanceId !== undefined) checkGivenId("fork", instanceId);
     const { clock, random } = this.#parts.options;
     const id = instanceId ?? random.uuid(clock.now());
     await this.#forks.fork(await this.#sourceOf(sourceId), { id, isGivenId: instanceId !== undefined, choose });

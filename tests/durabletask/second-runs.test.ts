@@ -226,6 +226,8 @@ describe("a second run [8.5]", () => {
     assert.equal(await rerun({ sourceId: id, eventId: 5 }), `${notFound}`);
     assert.equal(await rerun({ sourceId: id, eventId: 1, newId: id }), `${invalidArgument}`);
     assert.equal(await rerun({ sourceId: id, eventId: 4, ...input }), `${invalidArgument}`);
+    for (const newId of ["@acme/rerun", "a\0b", "r".repeat(513), "key:a"])
+      assert.equal(await rerun({ sourceId: id, eventId: 1, newId }), `${invalidArgument}`, newId.slice(0, 20));
     assert.equal(await rerun({ sourceId: id, eventId: 1, newId: "rerun" }), "6");
     const dag = await client.scheduleNewOrchestration("hello");
     await client.waitForOrchestrationCompletion(dag, true, 30);

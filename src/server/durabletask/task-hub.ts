@@ -2,7 +2,6 @@ import type { CodeWorkflow } from "../../authoring/code-workflow.ts";
 import { Workflow } from "../../authoring/workflow.ts";
 import { EngineError, hasCode } from "../../base/error.ts";
 import { localName } from "../../base/namespace.ts";
-import { hasUnprintable, unprintableMessage } from "../../base/unprintable.ts";
 import type { CodeHost } from "../../dispatch/code-host.ts";
 import type { Link, LinkListener } from "../../dispatch/link.ts";
 import type { HistoryEvent } from "../../durabletask/history-messages.ts";
@@ -69,7 +68,6 @@ export class TaskHub {
     const { name, instanceId } = request;
     if (name === "") throw new HttpError("REQUEST_INVALID", "the name of the workflow to start is empty");
     if (instanceId !== "") checkGivenId(instanceId);
-    if (hasUnprintable(instanceId)) throw new HttpError("REQUEST_INVALID", `the instance id ${unprintableMessage}`);
     this.#refuseLater(request);
     const existing = instanceId === "" ? undefined : await this.#find(instanceId);
     if (existing !== undefined && (await this.#isKept(existing, request))) return instanceId;

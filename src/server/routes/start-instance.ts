@@ -3,6 +3,7 @@ import type { CodeWorkflow } from "../../authoring/code-workflow.ts";
 import { Workflow } from "../../authoring/workflow.ts";
 import { EngineError, hasCode } from "../../base/error.ts";
 import { preview } from "../../base/preview.ts";
+import { hasUnprintable, unprintableMessage } from "../../base/unprintable.ts";
 import { utf8Length } from "../../base/utf8.ts";
 import { qualify } from "../../base/namespace.ts";
 import { scheduleInstancePrefix } from "../../engine/schedules.ts";
@@ -22,8 +23,10 @@ const keyPrefix = "key:";
 /** Prefixes of ids that the server derives from keys and schedules. */
 const reservedPrefixes = [keyPrefix, scheduleInstancePrefix];
 
-/** Refuses reserved ids with `REQUEST_INVALID`. */
+/** Refuses ids that are reserved, or that no store takes, with `REQUEST_INVALID`. */
 export function checkGivenId(instanceId: string | undefined): void {
+  if (instanceId !== undefined && hasUnprintable(instanceId))
+    throw new HttpError("REQUEST_INVALID", `the instance id ${unprintableMessage}`);
   const reserved = reservedPrefixes.find((prefix) => instanceId?.startsWith(prefix));
   if (reserved !== undefined) {
     throw new HttpError("REQUEST_INVALID", `instance ids that begin with "${reserved}" are the server's own`);
