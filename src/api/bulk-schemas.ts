@@ -7,7 +7,10 @@ const operation = z.enum(["pause", "resume", "terminate", "retry", "delete"]);
 
 const moment = z.number().int().min(0).max(momentMax);
 
-/** Selects instances as the list does. A misspelt name is refused: without it the filter would match everything. */
+/**
+ * Selects instances as the list does. A misspelt name, and a request without a filter, are refused: they would concern
+ * everything. `{}` says that.
+ */
 const filter = z.strictObject({
   status: z.array(instanceStatus).min(1).exactOptional(),
   workflow: name.exactOptional(),
@@ -17,7 +20,7 @@ const filter = z.strictObject({
   createdTo: moment.exactOptional(),
 });
 
-export const bulkPreview = z.strictObject({ operation, filter: filter.default({}) });
+export const bulkPreview = z.strictObject({ operation, filter });
 
 export const bulkCount = z.object({
   count: z.number().int().meta({ description: "Instances that match the filter and whose state allows it." }),

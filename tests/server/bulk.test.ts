@@ -19,7 +19,7 @@ describe("bulk operations", () => {
     const [held = ""] = await start(rig, "holds", 1);
     const every = { cron: "0 2 * * *" };
     await rig.ok("createSchedule", { body: { scheduleId: "nightly", workflow: "talk", every } });
-    const all = await rig.ok("countBulk", { body: { operation: "terminate" } });
+    const all = await rig.ok("countBulk", { body: { operation: "terminate", filter: {} } });
     assert.deepEqual([all.count, all.isCapped], [6, false]);
     const { count, createdTo } = await rig.ok("countBulk", {
       body: { operation: "terminate", filter: { workflow: "talk" } },
@@ -69,10 +69,10 @@ describe("bulk operations", () => {
     assert.deepEqual(left.items, []);
   });
 
-  test("12.4 refuse a misspelt filter, which would otherwise match everything", async (t) => {
+  test("12.4 refuse a misspelt filter, and none: both would match everything", async (t) => {
     const rig = await ServerRig.start(t);
     const [id = ""] = await start(rig, "talk", 1);
-    for (const misspelt of [{ filter: { workflows: "none" } }, { filters: { workflow: "none" } }]) {
+    for (const misspelt of [{ filter: { workflows: "none" } }, { filters: { workflow: "none" } }, {}]) {
       const body = { operation: "terminate" as const, ...misspelt };
       const answer = await rig.send("bulkInstances", { body });
       assert.equal(answer.status, 400);
