@@ -1,4 +1,3 @@
-import { hostname } from "node:os";
 import { CodeRegistry } from "../authoring/code-registry.ts";
 import { JobRegistry } from "../authoring/job-registry.ts";
 import { Workflow } from "../authoring/workflow.ts";
@@ -52,9 +51,6 @@ import { WorkerFinder } from "./worker-finder.ts";
 import { Watchdog } from "./watchdog.ts";
 import type { WorkerListeners } from "./worker-listeners.ts";
 import { namespaceOf } from "../base/namespace.ts";
-
-/** The name of an engine alone: it owns its one shard, and its workers know it by this. */
-const ownAddress = `${hostname()}:${process.pid}`;
 
 /**
  * The parts of one engine, joined: a store, a pool of workers, and the instances between them. Parts that need each other
@@ -133,7 +129,7 @@ export class Assembly {
 
   /** The name under which this process owns shards and runs jobs. */
   get address(): string {
-    return this.member?.id ?? ownAddress;
+    return this.member?.id ?? this.state.ownAddress;
   }
 
   #makeWatchdog(): Watchdog | undefined {
@@ -313,7 +309,7 @@ export class Assembly {
       onJobs: (details, namespace) => void this.announcements.announce(namespace, details),
       onWorkerEvent: (type, worker) => this.#onWorkerEvent(type, worker),
       code: this.#sessionCode(),
-      address: ownAddress,
+      address: this.state.ownAddress,
       mayServe: () => !state.isFenced,
       onTaskLog,
     });

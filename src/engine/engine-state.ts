@@ -1,3 +1,4 @@
+import { hostname } from "node:os";
 import { EngineError, hasCode, messageOf } from "../base/error.ts";
 
 export type Stage = "new" | "starting" | "up" | "stopping" | "stopped";
@@ -18,6 +19,8 @@ const stopRefusals: Readonly<Record<Exclude<Stage, "up">, string>> = {
 
 /** The stage of an engine's life, and why it takes no work; refuses what is called at the wrong time. */
 export class EngineState {
+  /** The name of an engine alone: it owns its one shard, and its workers know it by this. */
+  readonly ownAddress = `${hostname()}:${process.pid}`;
   stage: Stage = "new";
   /** The reason why the store takes no writes; undefined while it does. */
   problem: unknown;
