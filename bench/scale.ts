@@ -76,7 +76,7 @@ function report(phase: string, members: number, costs: ReadonlyMap<string, Cost>
   }
 }
 
-/** What was counted since the last report. */
+/** Counts since the last report. */
 function reportAll(phase: string, cluster: SimulatedCluster, seconds: number): void {
   const counts = cluster.take();
   const { members } = cluster.size;

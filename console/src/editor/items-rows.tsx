@@ -32,7 +32,7 @@ interface ItemsRowsProps {
   readonly onChange: (fields: Readonly<Record<string, unknown>>) => void;
 }
 
-/** How often the job of a node runs: once, for each item of a list, or on each worker. */
+/** The execution mode of a node: its job runs once, for each item of a list, or on each worker. */
 export function ItemsRows({ node, names, onChange }: ItemsRowsProps) {
   const text = useText(editorText);
   const words = { once: text.runsOnce, items: text.runsForItems, workers: text.runsOnWorkers };

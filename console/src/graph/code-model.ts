@@ -49,7 +49,7 @@ class CodeGraph {
   #outstanding = new Set<string>();
   #taskCount = 0;
   #turn = 0;
-  /** What came in, by turn: a wait that begins with a turn follows from that. */
+  /** Arrivals by turn: a wait that begins with a turn follows from them. */
   #arrivals: { readonly at: number; readonly ids: readonly string[] }[] = [];
   /** Due times of the timers that have not fired, by node. */
   #timersDue = new Map<string, number>();

@@ -6,7 +6,7 @@ export interface TaskWords {
   readonly until: (time: string) => string;
 }
 
-/** What a graph says beside the names of its nodes. */
+/** Details that a graph shows beside the names of its nodes. */
 export interface GraphTexts<Words extends TaskWords = TaskWords> {
   readonly words: Words;
   /** Why a task waits, in a word or two. */

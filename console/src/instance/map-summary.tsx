@@ -15,7 +15,7 @@ interface MapSummaryProps {
   readonly onItems: (status: string | undefined) => void;
 }
 
-/** How the items of a map stand, or the workers of a broadcast, and what runs before and after them. */
+/** Counts of the items of a map, or the workers of a broadcast, by status, and the hooks before and after them. */
 export function MapSummary({ instanceId, task, isPast, onItems }: MapSummaryProps) {
   const text = useText(instanceText);
   const { items, isBroadcast = false } = task;

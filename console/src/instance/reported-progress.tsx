@@ -3,7 +3,7 @@ import type { TaskView } from "../api/model.ts";
 import { useText } from "../text/define-text.ts";
 import { instanceText } from "../text/instance-text.ts";
 
-/** How far a running job says that it is. */
+/** The progress that a running job has reported. */
 export function ReportedProgress({ progress }: { readonly progress: NonNullable<TaskView["progress"]> }) {
   const text = useText(instanceText);
   const { fraction, message } = progress;

@@ -24,14 +24,14 @@ function useClock(): Clock {
   };
 }
 
-/** What a wait is for, as a sentence; lists and the panel of an instance say the same. */
+/** The reason of a wait, as a sentence; lists and the panel of an instance say the same. */
 export function useWaitSentence(): (wait: Wait) => string {
   const text = useText(whyText);
   const clock = useClock();
   return (wait) => sentenceOf(wait, text, clock);
 }
 
-/** What a task waits for, as a sentence; undefined if only its predecessors keep it. */
+/** The reason why a task waits, as a sentence; undefined if only its predecessors keep it. */
 export function useTaskWaitSentence(): (task: TaskView) => string | undefined {
   const text = useText(whyText);
   const clock = useClock();
